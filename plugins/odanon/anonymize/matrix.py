@@ -1,0 +1,128 @@
+"""The matrix that anonymisers take: sparse OD rows of one time bin and one segment (ALGORITHMS, Objects)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class ODMatrix:
+    """Rows sorted by (origin, destination, person), one row per combination.
+
+    `origin` and `destination` are tile ranks of their hierarchies. `person` holds dense codes of people (or
+    vehicles) and is None when the input has no ids; then only trips can be counted.
+    """
+
+    origin: npt.NDArray[np.int32]
+    destination: npt.NDArray[np.int32]
+    trips: npt.NDArray[np.int64]
+    person: npt.NDArray[np.int64] | None = None
+    weight: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_frame(
+        cls,
+        rows: pd.DataFrame,
+        origins: Hierarchy,
+        destinations: Hierarchy,
+        *,
+        origin: str = "origin",
+        destination: str = "destination",
+        trips: str | None = "trips",
+        person: str | None = "person",
+        weight: str | None = None,
+    ) -> "ODMatrix":
+        """Read a frame of tile labels, in any row order; rows of one (pair, person) are summed.
+
+        A missing `trips` or `person` column name (None) means one trip a row, or no ids.
+        """
+        ids = None if person is None else pd.factorize(rows[person], sort=True)[0].astype(np.int64)
+        if ids is not None and (ids < 0).any():
+            raise OdanonError(f"{int((ids < 0).sum())} OD rows have no person id; drop or repair them first")
+        counts = np.ones(len(rows), np.int64) if trips is None else rows[trips].to_numpy()
+        if not np.issubdtype(counts.dtype, np.integer) and not np.array_equal(counts, np.floor(counts)):
+            raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
+        if len(counts) and counts.min() < 0:
+            raise OdanonError(f"column {trips!r} holds negative counts; remove or repair those rows")
+        return cls.from_arrays(
+            origins.ranks(rows[origin].to_numpy()),
+            destinations.ranks(rows[destination].to_numpy()),
+            counts.astype(np.int64),
+            ids,
+            None if weight is None else rows[weight].to_numpy(np.float64),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        origin: npt.NDArray[np.integer],
+        destination: npt.NDArray[np.integer],
+        trips: npt.NDArray[np.integer],
+        person: npt.NDArray[np.integer] | None = None,
+        weight: npt.NDArray[np.floating] | None = None,
+    ) -> "ODMatrix":
+        """Sort, sum duplicates and drop empty rows."""
+        keep = np.asarray(trips) > 0
+        keys = [np.asarray(a)[keep] for a in (person, destination, origin) if a is not None]
+        order = np.lexsort(keys)
+        keys = [key[order] for key in keys]
+        fresh = np.ones(len(order), dtype=bool)
+        if len(order):
+            fresh[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+        starts = np.flatnonzero(fresh)
+
+        def total(values: npt.NDArray) -> npt.NDArray:
+            values = np.asarray(values)[keep][order]
+            return np.add.reduceat(values, starts) if len(starts) else values[:0]
+
+        return cls(
+            origin=keys[-1][starts].astype(np.int32),
+            destination=keys[-2][starts].astype(np.int32),
+            trips=total(trips).astype(np.int64),
+            person=None if person is None else keys[0][starts].astype(np.int64),
+            weight=None if weight is None else total(weight).astype(np.float64),
+        )
+
+    @cached_property
+    def pair_start(self) -> npt.NDArray[np.int64]:
+        """The first row of each distinct (origin, destination) pair."""
+        fresh = np.ones(len(self.trips), dtype=bool)
+        fresh[1:] = (np.diff(self.origin) != 0) | (np.diff(self.destination) != 0)
+        return np.flatnonzero(fresh)
+
+    @cached_property
+    def pairs(self) -> "ODMatrix":
+        """The matrix with people summed away: one row per tile pair."""
+        if self.person is None:
+            return self
+        starts = self.pair_start
+        return ODMatrix(
+            origin=self.origin[starts],
+            destination=self.destination[starts],
+            trips=np.add.reduceat(self.trips, starts) if len(starts) else self.trips,
+            weight=None
+            if self.weight is None
+            else (np.add.reduceat(self.weight, starts) if len(starts) else self.weight),
+        )
+
+    @cached_property
+    def row_pair(self) -> npt.NDArray[np.int64]:
+        """The pair number of every row."""
+        lengths = np.diff(np.append(self.pair_start, len(self.trips)))
+        return np.repeat(np.arange(len(self.pair_start)), lengths)
+
+    @property
+    def n_people(self) -> int | None:
+        """Distinct people in the matrix, None without ids."""
+        return None if self.person is None else len(np.unique(self.person))
+
+    @property
+    def volume(self) -> int:
+        """V, all trips of the matrix."""
+        return int(self.trips.sum())

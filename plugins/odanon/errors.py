@@ -1,0 +1,8 @@
+"""The one exception a user should ever read: what is wrong, where, and what to do."""
+
+
+class OdanonError(ValueError):
+    """A mistake in data, configuration or request, phrased for the person who can repair it.
+
+    The message never carries an identifier, a coordinate or a count of people (PRIVACY rule 9).
+    """

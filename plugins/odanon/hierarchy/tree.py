@@ -1,0 +1,168 @@
+"""The flat tree: a value hierarchy over tiles as post-order arrays (ALGORITHMS, Objects).
+
+Nodes are numbered children before parents, so one forward loop is a bottom-up pass, the root is the last
+node, and a subtree is a contiguous run of ids. Tiles are the leaves; their rank in post-order is the index
+that matrices and kernels use, and the tiles below any node are a contiguous run of ranks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.errors import OdanonError
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """A rooted tree whose leaves are the tiles.
+
+    `n_tiles` is |n|: the tiles below a node, counted as `coverage` says (`observed`: the leaves of this tree;
+    `full`: every tile of the zoning inside the node, with traffic or without).
+    """
+
+    parent: npt.NDArray[np.int32]  # -1 at the root
+    n_tiles: npt.NDArray[np.int64]
+    level: npt.NDArray[np.int16]
+    label: npt.NDArray[np.object_]  # the zone id of every node, unique
+    kind: str
+    coverage: str = "observed"
+
+    @classmethod
+    def from_parents(
+        cls,
+        label: Sequence[str],
+        parent: Sequence[int] | IntArray,
+        *,
+        kind: str,
+        n_tiles: IntArray | None = None,
+        level: IntArray | None = None,
+        coverage: str = "observed",
+    ) -> "Hierarchy":
+        """Build from nodes in any order; `parent` holds positions in `label`, -1 for the one root.
+
+        Siblings are ordered by label, so the same tree always gets the same ids.
+        """
+        labels = np.asarray(label, dtype=object)
+        up = np.asarray(parent, dtype=np.int64)
+        if len(set(labels.tolist())) != len(labels):
+            raise OdanonError("the hierarchy names a node twice; give every node a unique id")
+        roots = np.flatnonzero(up < 0)
+        if len(roots) != 1:
+            raise OdanonError(f"the hierarchy has {len(roots)} roots; join them under exactly one")
+        order = _post_order(labels, up, int(roots[0]))
+        if len(order) != len(labels):
+            raise OdanonError("the hierarchy has a cycle; every node must lead to the root")
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.arange(len(order))
+        new_parent = np.where(up[order] < 0, -1, position[up[order]]).astype(np.int32)
+        depth = _depth(new_parent) if level is None else np.asarray(level)[order]
+        counts = _leaf_counts(new_parent) if n_tiles is None else np.asarray(n_tiles)[order]
+        return cls(
+            parent=new_parent,
+            n_tiles=counts.astype(np.int64),
+            level=depth.astype(np.int16),
+            label=labels[order],
+            kind=kind,
+            coverage=coverage,
+        )
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @property
+    def root(self) -> int:
+        return len(self.parent) - 1
+
+    @cached_property
+    def size(self) -> npt.NDArray[np.int32]:
+        """Nodes in the subtree of each node, itself included."""
+        size = [1] * len(self)
+        for node, up in enumerate(self.parent.tolist()):
+            if up >= 0:
+                size[up] += size[node]
+        return np.array(size, dtype=np.int32)
+
+    @cached_property
+    def tiles(self) -> npt.NDArray[np.int32]:
+        """Node ids of the leaves: `tiles[rank]` is the node of a tile rank."""
+        return np.flatnonzero(self.size == 1).astype(np.int32)
+
+    @cached_property
+    def tile_end(self) -> npt.NDArray[np.int32]:
+        """One past the last tile rank below each node."""
+        is_leaf = np.zeros(len(self), dtype=np.int32)
+        is_leaf[self.tiles] = 1
+        return np.cumsum(is_leaf, dtype=np.int32)
+
+    @cached_property
+    def tile_start(self) -> npt.NDArray[np.int32]:
+        """The first tile rank below each node."""
+        before_subtree = np.arange(len(self)) - self.size
+        ends = np.concatenate([self.tile_end, [0]])  # index -1 answers 0 for subtrees that start the order
+        return ends[before_subtree].astype(np.int32)
+
+    @cached_property
+    def rank_of(self) -> dict[str, int]:
+        """Tile label -> tile rank."""
+        return {label: rank for rank, label in enumerate(self.label[self.tiles].tolist())}
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.tiles)
+
+    def is_ancestor(self, upper: IntArray | int, lower: IntArray | int) -> Any:
+        """Whether `upper` is `lower` or above it; O(1) a pair."""
+        return (np.subtract(upper, self.size[upper]) < lower) & np.less_equal(lower, upper)
+
+    def ranks(self, labels: Any) -> npt.NDArray[np.int32]:
+        """Tile ranks of tile labels; an unknown label is an error that counts, never lists, the strangers."""
+        import pandas as pd
+
+        codes, names = pd.factorize(np.asarray(labels, dtype=object))
+        known = np.array([self.rank_of.get(name, -1) for name in names.tolist()], dtype=np.int32)
+        if (known < 0).any():
+            raise OdanonError(
+                f"{int((known < 0).sum())} tiles of the matrix are missing from the hierarchy"
+                f" ({self.n_leaves} tiles); build it over all tiles of the matrix"
+            )
+        return known[codes] if len(codes) else np.empty(0, dtype=np.int32)
+
+
+def _post_order(labels: npt.NDArray[np.object_], parent: IntArray, root: int) -> npt.NDArray[np.int64]:
+    """Positions in post-order, siblings by label (reverse pre-order with the last sibling first)."""
+    by_label = np.argsort(labels.astype(str), kind="stable")
+    children: list[list[int]] = [[] for _ in range(len(labels))]
+    up = parent.tolist()
+    for node in by_label.tolist():
+        if up[node] >= 0:
+            children[up[node]].append(node)
+    order: list[int] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(children[node])
+    return np.array(order[::-1], dtype=np.int64)
+
+
+def _depth(parent: IntArray) -> npt.NDArray[np.int16]:
+    depth = [0] * len(parent)
+    up = parent.tolist()
+    for node in range(len(parent) - 2, -1, -1):
+        depth[node] = depth[up[node]] + 1
+    return np.array(depth, dtype=np.int16)
+
+
+def _leaf_counts(parent: IntArray) -> npt.NDArray[np.int64]:
+    counts = [0] * len(parent)
+    for node, up in enumerate(parent.tolist()):
+        counts[node] = counts[node] or 1
+        if up >= 0:
+            counts[up] += counts[node]
+    return np.array(counts, dtype=np.int64)
