@@ -1,0 +1,1 @@
+"""odanon: publish where people travel without showing who does."""

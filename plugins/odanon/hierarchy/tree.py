@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 
+VIRTUAL_ROOT = "all"  # joins the top nodes of a hierarchy that has no natural root
+
 IntArray = npt.NDArray[np.integer[Any]]
 
 
@@ -62,6 +64,8 @@ class Hierarchy:
         position[order] = np.arange(len(order))
         new_parent = np.where(up[order] < 0, -1, position[up[order]]).astype(np.int32)
         depth = _depth(new_parent) if level is None else np.asarray(level)[order]
+        if depth.max() > np.iinfo(np.int16).max:
+            raise OdanonError(f"the hierarchy is {depth.max()} levels deep; merge chains of single children first")
         counts = _leaf_counts(new_parent) if n_tiles is None else np.asarray(n_tiles)[order]
         return cls(
             parent=new_parent,
@@ -108,6 +112,28 @@ class Hierarchy:
         return ends[before_subtree].astype(np.int32)
 
     @cached_property
+    def child_start(self) -> npt.NDArray[np.int64]:
+        """The children of node `n` are `children[child_start[n]:child_start[n + 1]]`."""
+        counts = np.bincount(self.parent[:-1], minlength=len(self))
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    @cached_property
+    def children(self) -> npt.NDArray[np.int32]:
+        """All nodes but the root, grouped by parent, siblings in order."""
+        return np.argsort(self.parent[:-1], kind="stable").astype(np.int32)
+
+    @cached_property
+    def next_lca(self) -> npt.NDArray[np.int32]:
+        """The lowest common ancestor of tiles `rank` and `rank + 1`.
+
+        That of any two ranks is the maximum in between: `next_lca[a:b].max()` for a < b.
+        """
+        not_first = self.children[self.tile_start[self.children] > self.tile_start[self.parent[self.children]]]
+        lca = np.empty(self.n_leaves - 1, dtype=np.int32)
+        lca[self.tile_start[not_first] - 1] = self.parent[not_first]
+        return lca
+
+    @cached_property
     def rank_of(self) -> dict[str, int]:
         """Tile label -> tile rank."""
         return {label: rank for rank, label in enumerate(self.label[self.tiles].tolist())}
@@ -119,6 +145,32 @@ class Hierarchy:
     def is_ancestor(self, upper: IntArray | int, lower: IntArray | int) -> Any:
         """Whether `upper` is `lower` or above it; O(1) a pair."""
         return (np.subtract(upper, self.size[upper]) < lower) & np.less_equal(lower, upper)
+
+    def is_partition(self, nodes: IntArray) -> bool:
+        """Whether the nodes cover every tile exactly once."""
+        cut = np.sort(nodes)
+        starts, ends = self.tile_start[cut], self.tile_end[cut]
+        return np.array_equal(np.append(starts, self.n_leaves), np.insert(ends, 0, 0))
+
+    def cut_at_level(self, level: int) -> npt.NDArray[np.int64]:
+        """The uniform cut: the first nodes at `level` or below it on the way down, and tiles that end above it."""
+        above = self.level < level
+        reached = ~above | (self.size == 1)
+        reached[:-1] &= above[self.parent[:-1]]
+        return np.flatnonzero(reached)
+
+    def owners(self, nodes: IntArray) -> npt.NDArray[np.int32]:
+        """For every tile rank the node that covers it, -1 where none does; the nodes must not overlap."""
+        owner = np.full(self.n_leaves, -1, dtype=np.int32)
+        cut = np.sort(nodes)
+        lengths = self.tile_end[cut] - self.tile_start[cut]
+        offset = np.repeat(self.tile_start[cut] - (np.cumsum(lengths) - lengths), lengths)
+        owner[np.arange(lengths.sum()) + offset] = np.repeat(cut, lengths)
+        return owner
+
+    def members(self, node: int) -> list[str]:
+        """Labels of the tiles below a node."""
+        return self.label[self.tiles[self.tile_start[node] : self.tile_end[node]]].tolist()
 
     def ranks(self, labels: Any) -> npt.NDArray[np.int32]:
         """Tile ranks of tile labels; an unknown label is an error that counts, never lists, the strangers."""
@@ -151,12 +203,12 @@ def _post_order(labels: npt.NDArray[np.object_], parent: IntArray, root: int) ->
     return np.array(order[::-1], dtype=np.int64)
 
 
-def _depth(parent: IntArray) -> npt.NDArray[np.int16]:
+def _depth(parent: IntArray) -> npt.NDArray[np.int64]:
     depth = [0] * len(parent)
     up = parent.tolist()
     for node in range(len(parent) - 2, -1, -1):
         depth[node] = depth[up[node]] + 1
-    return np.array(depth, dtype=np.int16)
+    return np.array(depth, dtype=np.int64)
 
 
 def _leaf_counts(parent: IntArray) -> npt.NDArray[np.int64]:

@@ -1,0 +1,58 @@
+# odanon: every target sets up what it needs. `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export ODANON_ROOT ?= $(CURDIR)/odanon_data
+export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
+export ODANON_DAGSTER_DIR ?= $(ODANON_ROOT)/dagster
+export DAGSTER_HOME ?= $(CURDIR)
+
+.PHONY: help install demo up test lint bench stress schema lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+install: $(STAMP) ## Create .venv with the locked versions
+
+$(STAMP): pyproject.toml requirements.lock deploy/setup/environment.sh
+	@deploy/setup/environment.sh $(PYTHON) $(VENV)
+	@touch $@
+
+demo: $(STAMP) | $(ODANON_DAGSTER_DIR) ## Simulate a city and publish three days of it on the embedded store
+	@$(BIN)/odanon run demo --from 2026-03-02 --to 2026-03-04 --resume
+
+up: $(STAMP) | $(ODANON_DAGSTER_DIR) ## Dagster UI on 127.0.0.1:3000 with the products loaded
+	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
+
+test: lint ## Lint, types and all tests, real PostGIS included
+	@deploy/setup/postgis.sh
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP) ## Ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(STAMP) ## Benchmarks (minutes): figures in tests/bench/results
+	@$(BIN)/python -m tests.bench
+
+stress: $(STAMP) ## The tests at full size (property cases, kills, races)
+	@deploy/setup/postgis.sh
+	@ODANON_STRESS=1 $(BIN)/python -m pytest
+
+schema: $(STAMP) ## Regenerate the JSON Schema of product files
+	@$(BIN)/odanon schema --out pipelines/product.schema.json
+
+lock: $(STAMP) ## Resolve the locked versions again
+	@$(BIN)/pip install -q uv && $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header --no-annotate pyproject.toml -o requirements.lock
+
+clean: ## Remove the environment and all data made here
+	rm -rf $(VENV) odanon_data .mypy_cache .ruff_cache .hypothesis
+
+$(ODANON_DAGSTER_DIR):
+	@mkdir -p $@

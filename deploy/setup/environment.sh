@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Create a virtual environment with odanon and the locked versions: environment.sh PYTHON FOLDER
+set -euo pipefail
+python=$1 venv=$2
+
+if ! command -v "$python" >/dev/null; then
+    echo "odanon needs Python 3.11 or newer; install python3 and run the command again." >&2
+    exit 1
+fi
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "odanon needs Python 3.11 or newer and $python is $("$python" -V); set PYTHON=python3.x on the make command line." >&2
+    exit 1
+fi
+
+# Debian splits venv from python3; install it when we may, say so otherwise.
+if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+    package="python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+    source "$(dirname "$0")/packages.sh"
+    install_packages "$package" || { echo "Python's venv module is missing; run: apt-get install $package" >&2; exit 1; }
+fi
+
+echo "Creating $venv and installing the locked versions (a few minutes the first time) ..."
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'

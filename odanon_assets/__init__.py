@@ -1,0 +1,1 @@
+"""The Dagster code location of odanon: assets, checks and schedules built from product files."""

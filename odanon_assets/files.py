@@ -1,0 +1,77 @@
+"""Files and folders that appear whole or not at all: temporary name, fsync, rename (PRIVACY rule 8)."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder beside `target` that replaces it when the block ends well and vanishes otherwise."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield draft
+        for path in sorted(draft.rglob("*")):
+            if path.is_file():
+                _fsync(path)
+        _fsync(draft)
+        draft.chmod(0o755)
+        if target.exists():
+            retired = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+            os.replace(target, retired / target.name)
+            os.replace(draft, target)
+            shutil.rmtree(retired)
+        else:
+            os.replace(draft, target)
+        _fsync(target.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Replace a small file in one step."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    os.chmod(draft, 0o644)
+    os.replace(draft, target)
+    _fsync(target.parent)
+
+
+def write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    """Write a frame as plain Parquet: no index, no pandas metadata, the same bytes for the same rows."""
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    pq.write_table(table, path, compression="zstd")
+
+
+def to_json(value: Any) -> str:
+    """Stable text: sorted keys, one final newline."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file's bytes."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

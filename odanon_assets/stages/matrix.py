@@ -1,0 +1,134 @@
+"""From trips to an anonymised matrix and its metrics: the stages that see areas."""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.anonymize.files import read_releases, write_releases
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.release import Release
+from odanon.errors import OdanonError
+from odanon.hierarchy.parquet import from_parquet, to_parquet
+from odanon.hierarchy.tree import Hierarchy
+from odanon.plugin import parameters_of
+from odanon.product import Product
+from odanon.trips.od import od_rows, pair_table
+from odanon.trips.window import day_window
+from odanon_assets.files import write_parquet
+from odanon_assets.lake import Lake, write_figures
+
+
+def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
+    """Trips per person, time bin and tile pair, and the same without persons."""
+    start, _ = day_window(day, product.zone)
+    trips = pd.read_parquet(sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")))
+    origin = zoning.assign(trips["o_lat"].to_numpy(), trips["o_lon"].to_numpy())
+    destination = zoning.assign(trips["d_lat"].to_numpy(), trips["d_lon"].to_numpy())
+    known = np.not_equal(origin, None) & np.not_equal(destination, None)
+    unknown_share = 1 - float(known.mean()) if len(known) else 0.0
+    if unknown_share > product.checks.max_unknown_zone:
+        raise OdanonError(
+            f"{product.product} {day}: {unknown_share:.1%} of the trips lie outside the zoning, above"
+            f" checks.max_unknown_zone = {product.checks.max_unknown_zone:.1%}; widen the zoning or the limit"
+        )
+    inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
+    rows = od_rows(trips[inside], origin[inside], destination[inside], start, product.od.bin)
+    pairs = pair_table(rows)
+    with lake.new(product.product, "od", day) as folder:
+        write_parquet(rows, folder / "person_rows.parquet")
+        write_parquet(pairs, folder / "pairs.parquet")
+        figures = {
+            "od_pairs": len(pairs),
+            "od_trips": int(rows["trips"].sum()),
+            "time_bins": int(rows["time_bin"].nunique()),
+            "tiles": len(_tile_labels(rows)),
+            "unknown_zone_share": unknown_share,
+            "intrazonal_dropped": int(known.sum() - inside.sum()),
+        }
+        return write_figures(folder, figures)
+
+
+def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:
+    """The value hierarchy over the tiles of the day."""
+    rows = read_rows(lake, product, day)
+    if rows.empty:
+        raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
+    tree = hierarchy.build(zoning.tiles(_tile_labels(rows)))
+    with lake.new(product.product, "hierarchy", day) as folder:
+        to_parquet(tree, folder / "tree.parquet")
+        return write_figures(folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1})
+
+
+def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:
+    """One release per time bin; a bin with fewer than k people in all is suppressed whole."""
+    tree = read_tree(lake, product, day)
+    with lake.new(product.product, "anonymized", day) as folder:
+        matrices = dict(day_matrices(lake, product, day, tree))
+        write_releases(folder, _release_all(anonymize, matrices, tree), tree, tree)
+        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
+        return write_figures(folder, figures)
+
+
+def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
+    """Every metric of the product for each time bin, and combined for the day."""
+    tree = read_tree(lake, product, day)
+    source = lake.read(product.product, "anonymized", day)
+    releases = read_releases(source, tree, tree, lake.figures(product.product, "anonymized", day)["parameters"])
+    matrices = dict(day_matrices(lake, product, day, tree))
+    combined: dict[str, float] = {}
+    with lake.new(product.product, "metrics", day) as folder:
+        for metric in product.metrics:
+            figures = pd.DataFrame(
+                [metric.instance.evaluate(matrices[time_bin], release) for time_bin, release in releases.items()]
+            )
+            combined |= metric.instance.combine(figures)
+            figures.insert(0, "time_bin", list(releases))
+            write_parquet(figures, folder / f"{metric.plugin}.parquet")
+        return write_figures(folder, combined)
+
+
+def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
+    """The person-level OD rows of a day, before anonymisation."""
+    return pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet")
+
+
+def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
+    return from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
+
+
+def day_matrices(
+    lake: Lake, product: Product, day: date, tree: Hierarchy
+) -> Iterator[tuple[datetime, ODMatrix]]:
+    """The matrix of each time bin that has trips."""
+    for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
+        yield pd.Timestamp(str(time_bin)).to_pydatetime(), ODMatrix.from_frame(rows, tree, tree)
+
+
+def _release_all(anonymizer: Any, matrices: dict[datetime, ODMatrix], tree: Hierarchy) -> dict[datetime, Release]:
+    large_enough = {bin_: od for bin_, od in matrices.items() if _units(od, anonymizer.unit) >= anonymizer.k}
+    if hasattr(anonymizer, "anonymize_window"):
+        released = anonymizer.anonymize_window(list(large_enough.values()), tree, tree)
+    else:
+        released = [anonymizer.anonymize(matrix, tree, tree) for matrix in large_enough.values()]
+    releases = dict(zip(large_enough, released, strict=True))
+    nothing = {
+        bin_: _suppressed(od, tree, parameters_of(anonymizer)) for bin_, od in matrices.items() if bin_ not in releases
+    }
+    return releases | nothing
+
+
+def _units(matrix: ODMatrix, unit: str) -> int:
+    return matrix.volume if unit == "trips" else matrix.n_people or 0
+
+
+def _suppressed(matrix: ODMatrix, tree: Hierarchy, parameters: dict[str, Any]) -> Release:
+    nowhere = np.full(len(matrix.pairs.trips), -1)
+    return Release.from_nodes(matrix, tree, tree, nowhere, nowhere, parameters)
+
+
+def _tile_labels(rows: pd.DataFrame) -> np.ndarray:
+    return np.union1d(rows["origin"].to_numpy(object), rows["destination"].to_numpy(object))

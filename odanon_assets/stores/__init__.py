@@ -1,0 +1,1 @@
+"""Where releases are published: one interface, the embedded folder here."""

@@ -1,0 +1,114 @@
+"""From multipliers to releases: which candidates are published, which are split to spend the budget, what covers what."""
+
+import numpy as np
+from numba import njit
+
+from odanon.anonymize.kernels.evaluate import keep_whole
+from odanon.anonymize.kernels.rows import FORCED
+
+
+@njit(cache=True, nogil=True)
+def subtree_start(rows, origins, start, stack):  # type: ignore[no-untyped-def]
+    """The first candidate of each candidate's subtree (post-order makes a subtree a run that ends at its root)."""
+    for origin in origins:
+        depth = 0
+        for c in range(rows.first[origin], rows.end[origin]):
+            start[c] = c
+            for _ in range(rows.below[c]):  # no turn for a forced tile
+                depth -= 1
+                start[c] = stack[0, depth]
+            stack[0, depth] = start[c]
+            depth += 1
+
+
+@njit(cache=True, nogil=True)
+def prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack):  # type: ignore[no-untyped-def]
+    """Whether the best pruning keeps each candidate whole, and the volume it publishes at or below it."""
+    depth = 0
+    for c in range(rows.first[origin], rows.end[origin]):
+        volume = np.int64(rows.volume[c])
+        cost = volume * (o_size[origin] + size[rows.node[c]])
+        K, A = np.int64(0), np.int64(0)
+        for _ in range(rows.below[c]):
+            depth -= 1
+            K += stack[0, depth]
+            A += stack[1, depth]
+        whole[c] = rows.below[c] == FORCED or keep_whole(lambda_, volume - K, cost - A)
+        if whole[c]:
+            K, A = volume, cost
+        inner[c] = K
+        stack[0, depth] = K
+        stack[1, depth] = A
+        depth += 1
+
+
+@njit(cache=True, nogil=True)
+def publish(begin, end, start, whole, published):  # type: ignore[no-untyped-def]
+    """Mark the topmost whole candidates of the run begin:end."""
+    c = end - 1
+    while c >= begin:
+        if whole[c]:
+            published[c] = True
+            c = start[c] - 1
+        else:
+            c -= 1
+
+
+@njit(cache=True, nogil=True)
+def select(rows, origins, o_size, size, lambda_, start, published, whole, inner, stack):  # type: ignore[no-untyped-def]
+    """Mark the candidates that the best prunings of the given origins publish at a multiplier."""
+    for origin in origins:
+        prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack)
+        publish(rows.first[origin], rows.end[origin], start, whole, published)
+
+
+@njit(cache=True, nogil=True)
+def fill(rows, origins, o_size, size, lambda_, budget, start, published, whole, inner, stack):  # type: ignore[no-untyped-def]
+    """Split published flows the way a smaller multiplier would, in order, as long as `budget` trips last.
+
+    Returns the budget that is left.
+    """
+    for origin in origins:
+        prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack)
+        for c in range(rows.first[origin], rows.end[origin]):
+            lost = rows.volume[c] - inner[c]
+            if published[c] and not whole[c] and lost <= budget:
+                budget -= lost
+                published[c] = False
+                publish(start[c], c, start, whole, published)
+    return budget
+
+
+@njit(cache=True, nogil=True)
+def assign(rows, origins, o_start, o_end, d_start, d_end, pair_start, destination, published, to_origin, to_node):  # type: ignore[no-untyped-def]
+    """Write the published (origin node, destination node) of every tile pair that a marked candidate covers.
+
+    `o_start:o_end` and `d_start:d_end` are the tile ranks of nodes; pairs of origin tile t are
+    `pair_start[t]:pair_start[t + 1]`, sorted by destination rank.
+    """
+    chosen = np.empty(len(rows.node), np.int32)
+    for origin in origins:
+        n = 0
+        for c in range(rows.first[origin], rows.end[origin]):
+            if published[c]:
+                chosen[n] = rows.node[c]
+                n += 1
+        if n == 0:
+            continue
+        for tile in range(o_start[origin], o_end[origin]):
+            j = 0
+            for pair in range(pair_start[tile], pair_start[tile + 1]):
+                rank = destination[pair]
+                low, high = j, n  # the first chosen node that ends after this tile
+                while low < high:
+                    middle = (low + high) >> 1
+                    if d_end[chosen[middle]] <= rank:
+                        low = middle + 1
+                    else:
+                        high = middle
+                j = low
+                if j == n:
+                    break
+                if d_start[chosen[j]] <= rank:
+                    to_origin[pair] = origin
+                    to_node[pair] = chosen[j]

@@ -1,0 +1,41 @@
+"""Lowest common ancestors of tiles in O(1): post-order ids make the LCA of a run of tiles a range maximum."""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from odanon.hierarchy.tree import Hierarchy
+
+
+def lca_table(tree: Hierarchy) -> npt.NDArray[np.int32]:
+    """Sparse table over the LCAs of neighbouring tile ranks: row j holds maxima of runs of 2^j neighbours."""
+    boundary = np.zeros(max(tree.n_leaves - 1, 1), dtype=np.int32)
+    below = np.flatnonzero(tree.parent >= 0)
+    up = tree.parent[below]
+    inside = tree.tile_end[below] < tree.tile_end[up]  # the last child of a node closes no boundary of it
+    boundary[tree.tile_end[below[inside]] - 1] = up[inside]
+    rows = [boundary]
+    step = 1
+    while 2 * step <= len(boundary):
+        previous, merged = rows[-1], rows[-1].copy()
+        np.maximum(previous[:-step], previous[step:], out=merged[:-step])
+        rows.append(merged)
+        step *= 2
+    return np.stack(rows)
+
+
+def floor_log2(largest: int) -> npt.NDArray[np.uint8]:
+    """Exponents of the highest set bit of 0..largest (0 for 0): one cached load instead of a library call."""
+    exponent = np.zeros(largest + 1, dtype=np.uint8)
+    power = 1
+    while 2 << (power - 1) <= largest:
+        exponent[1 << power :] = power
+        power += 1
+    return exponent
+
+
+@njit(cache=True, nogil=True)
+def lca(table, exponent, first, last):  # type: ignore[no-untyped-def]
+    """The lowest node above the tiles of ranks first < last."""
+    j = exponent[last - first]
+    return max(table[j, first], table[j, last - (1 << j)])

@@ -1,0 +1,122 @@
+"""One matrix, two trees and a promise as the flat arrays that the ATG kernels read."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.anonymize.kernels.lca import floor_log2, lca_table
+from odanon.anonymize.kernels.rows import Entries, Side, Test
+from odanon.anonymize.kernels.transpose import stable_order
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.protection import Protection
+from odanon.hierarchy.tree import Hierarchy
+
+_PERSON_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The rows of `od` by origin; `least` is the volume that must be published (V minus the budget C)."""
+
+    od: ODMatrix
+    origins: Hierarchy
+    destinations: Hierarchy
+    protection: Protection
+
+    @cached_property
+    def transposed(self) -> "Problem":
+        """The same problem seen from the destinations."""
+        od, order = self.od, self._order
+        flipped = ODMatrix(
+            origin=od.destination[order],
+            destination=od.origin[order],
+            trips=od.trips[order],
+            person=None if od.person is None else od.person[order],
+            weight=None if od.weight is None else od.weight[order],
+        )
+        return Problem(flipped, self.destinations, self.origins, self.protection)
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
+        return stable_order(self.od.destination, self.destinations.n_leaves)
+
+    def back(self, pair_values: npt.NDArray) -> npt.NDArray:
+        """Values by pair of the transposed problem, in the order of this one's pairs."""
+        pairs = self.od.pairs
+        order = stable_order(pairs.destination, self.destinations.n_leaves)
+        values = np.empty_like(pair_values)
+        values[order] = pair_values
+        return values
+
+    @property
+    def volume(self) -> int:
+        return self.od.volume
+
+    @property
+    def least(self) -> int:
+        return self.volume - self.protection.budget(self.volume)
+
+    @property
+    def counts_people(self) -> bool:
+        return self.protection.unit != "trips"
+
+    @property
+    def shift(self) -> int:
+        return _PERSON_BITS if self.counts_people else 0
+
+    @cached_property
+    def entries(self) -> Entries:
+        """Rows sorted by (origin, destination[, person]), as narrow as the total volume allows."""
+        rows = self.od if self.counts_people else self.od.pairs
+        trips = rows.trips.astype(np.int32) if self.volume < 2**31 else rows.trips
+        key = rows.destination
+        if self.counts_people:
+            assert rows.person is not None
+            key = rows.destination.astype(np.int64) << _PERSON_BITS | rows.person
+        return Entries(key, trips, self.protection.fixed_weights(rows))
+
+    @cached_property
+    def entry_start(self) -> npt.NDArray[np.int64]:
+        """First entry of every origin tile."""
+        rows = self.od if self.counts_people else self.od.pairs
+        return np.searchsorted(rows.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
+
+    @cached_property
+    def pair_start(self) -> npt.NDArray[np.int64]:
+        """First tile pair of every origin tile."""
+        return np.searchsorted(self.od.pairs.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
+
+    @cached_property
+    def side(self) -> Side:
+        tree = self.destinations
+        return Side(
+            table=lca_table(tree),
+            exponent=floor_log2(tree.n_leaves),
+            tile=tree.tiles,
+            size=tree.n_tiles,
+            lift=lift(tree, self.protection.min_tiles),
+        )
+
+    @property
+    def test(self) -> Test:
+        return self.protection.test()
+
+    @cached_property
+    def fits(self) -> npt.NDArray[np.bool_]:
+        """Origin nodes that the tile limits allow to be published."""
+        sizes = self.origins.n_tiles
+        return (sizes >= self.protection.min_tiles) & (sizes <= self.test.max_tiles)
+
+
+def lift(tree: Hierarchy, min_tiles: int) -> npt.NDArray[np.int32]:
+    """The lowest node at or above each node that has at least `min_tiles` tiles (len(tree) if none has)."""
+    if min_tiles <= 1:
+        return np.arange(len(tree), dtype=np.int32)
+    lifted = [0] * len(tree)
+    sizes, parent = tree.n_tiles.tolist(), tree.parent.tolist()
+    for node in range(len(tree) - 1, -1, -1):
+        above = lifted[parent[node]] if parent[node] >= 0 else len(tree)
+        lifted[node] = node if sizes[node] >= min_tiles else above
+    return np.array(lifted, dtype=np.int32)

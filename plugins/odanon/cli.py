@@ -1,0 +1,28 @@
+"""The `odanon` command. Each subject has its own module in `odanon.commands`; heavy imports happen when a command runs."""
+
+import sys
+
+import typer
+
+from odanon.commands import catalogue, data, pipeline
+from odanon.errors import OdanonError
+
+main = typer.Typer(
+    help="Publish where people travel without showing who does.\n\n"
+    "Start with `odanon run demo`, look at `odanon plugins`, then copy pipelines/demo.yaml.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+for module in (pipeline, catalogue, data):
+    module.register(main)
+
+
+def app() -> None:
+    """Entry point: a mistake ends with its sentence on stderr and exit code 1, never with a traceback."""
+    try:
+        main()
+    except OdanonError as error:
+        typer.secho(f"odanon: {error}", fg="red", err=True)
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""The subcommands of `odanon`, one module a subject."""

@@ -1,0 +1,73 @@
+"""Geometry of hierarchy nodes, built on demand.
+
+A node's honest area is the union of its member tiles. H3 parents do not contain their children exactly, so
+even there the union is drawn, not the parent's own hexagon. An H3 node with more than `EXACT_CELLS` tiles is
+drawn from its descendants at the finest resolution that has at most that many: its outline is then off by a
+fraction of one such cell.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+from shapely import MultiPolygon
+
+from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy, IntArray
+from odanon.zoning.layers import polygonal
+from odanon.zoning.tiles import Tiles
+
+EXACT_CELLS = 7**5
+
+
+def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiPolygon]:
+    """One MultiPolygon in EPSG:4326 per node: the union of its tiles, as the tree's coverage counts them."""
+    from odanon.zoning.h3shape import outline
+
+    if tree.kind == "h3" and tree.coverage == "full":
+        return [outline(h3_cells(tree, int(node), EXACT_CELLS)) for node in nodes]
+    if tiles.kind == "h3":
+        return [outline(tree.members(int(node))) for node in nodes]
+    unions = dict(_unions(tree, tiles, np.unique(nodes)))
+    return [unions[int(node)] for node in nodes]
+
+
+def node_area_km2(geometry: list[MultiPolygon]) -> npt.NDArray[np.float64]:
+    """Geodesic areas on WGS 84 of geometries in EPSG:4326."""
+    from pyproj import Geod
+
+    geod = Geod(ellps="WGS84")
+    oriented = shapely.orient_polygons(geometry)
+    return np.array([abs(geod.geometry_area_perimeter(shape)[0]) / 1e6 for shape in oriented])
+
+
+def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:
+    """The H3 cells that make up a node, at the finest resolution with up to `limit` of them.
+
+    Never finer than the tiles; the virtual root is made of its children.
+    """
+    import h3
+
+    tops = [tree.label[node]] if tree.label[node] != VIRTUAL_ROOT else tree.label[tree.parent == node].tolist()
+    resolution = h3.get_resolution(tree.label[tree.tiles[0]])
+    top = h3.get_resolution(tops[0])
+    while resolution > top and sum(h3.cell_to_children_size(cell, resolution) for cell in tops) > limit:
+        resolution -= 1
+    return [child for cell in tops for child in h3.cell_to_children(cell, resolution)]
+
+
+def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> Iterator[tuple[int, MultiPolygon]]:
+    """Unions in post-order, each reusing the unions already made of nodes below it."""
+    tile_shape = tiles.geometry[np.searchsorted(tiles.label, tree.label[tree.tiles])]
+    done: list[tuple[int, MultiPolygon]] = []
+    for node in nodes.tolist():
+        pieces = []
+        covered = tree.tile_end[node]
+        while done and tree.is_ancestor(node, done[-1][0]):
+            below, shape = done.pop()
+            pieces += [shape, *tile_shape[tree.tile_end[below] : covered]]
+            covered = tree.tile_start[below]
+        pieces += tile_shape[tree.tile_start[node] : covered].tolist()
+        union = shapely.orient_polygons(polygonal(shapely.union_all(pieces)))
+        done.append((node, union))
+        yield node, union

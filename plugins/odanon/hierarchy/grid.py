@@ -1,0 +1,33 @@
+"""The regular grid hierarchy: square blocks, each a fixed factor larger than the level below."""
+
+from odanon.errors import OdanonError
+from odanon.hierarchy.blocks import grid_cells, nested_blocks
+from odanon.hierarchy.tree import Hierarchy
+from odanon.plugin import parameter, plugin
+from odanon.zoning.crs import AUTO, MetricCrsOrAuto
+from odanon.zoning.tiles import Tiles
+
+
+@plugin
+class GridHierarchy:
+    """Nested square blocks of equal size at each level."""
+
+    factor: int = parameter(2, "how many times longer the side of a block is one level up", ge=2, le=100)
+    cell_m: float | None = parameter(
+        None, "side in metres of the finest blocks, for tiles that are not grid cells themselves", gt=0
+    )
+    crs: MetricCrsOrAuto = parameter(
+        AUTO, "projected CRS of those blocks; auto centres one on the tiles, a name keeps blocks equal over days"
+    )
+
+    def build(self, tiles: Tiles) -> Hierarchy:
+        """All blocks that hold a tile, every tile at the same depth."""
+        cells = tiles.cells
+        if cells is None:
+            if self.cell_m is None:
+                raise OdanonError(
+                    f"a grid hierarchy over {tiles.kind} tiles needs cell_m, the side of its finest blocks"
+                )
+            cells = grid_cells(tiles, self.cell_m, self.crs)
+        nodes = nested_blocks(tiles, cells, self.factor)
+        return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)

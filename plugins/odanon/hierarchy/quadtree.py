@@ -1,0 +1,26 @@
+"""The quadtree: squares cut into four until each holds one tile (001 section 2; ALGORITHMS, Hierarchies)."""
+
+from odanon.hierarchy.blocks import grid_cells, nested_blocks, without_single_children
+from odanon.hierarchy.tree import Hierarchy
+from odanon.plugin import parameter, plugin
+from odanon.zoning.crs import AUTO, MetricCrsOrAuto
+from odanon.zoning.tiles import Tiles
+
+_FINEST_M = 1.0  # centroids in one square of this side stay together
+
+
+@plugin
+class QuadtreeHierarchy:
+    """Squares cut into four until each holds one tile, so dense places get deeper branches."""
+
+    crs: MetricCrsOrAuto = parameter(
+        AUTO,
+        "projected CRS of the squares, for tiles that are not grid cells; auto centres one on the tiles,"
+        " a name keeps squares equal over days",
+    )
+
+    def build(self, tiles: Tiles) -> Hierarchy:
+        """Only squares that split their tiles are kept; a node's level is its depth in the full quadtree."""
+        cells = tiles.cells or grid_cells(tiles, _FINEST_M, self.crs)
+        nodes = without_single_children(nested_blocks(tiles, cells, 2))
+        return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)

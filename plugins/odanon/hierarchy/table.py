@@ -1,0 +1,72 @@
+"""A hierarchy given as a table of children and their parents."""
+
+from pathlib import Path
+
+import numpy as np
+
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy
+from odanon.plugin import parameter, plugin
+from odanon.zoning.tiles import ObjectArray, Tiles
+
+
+@plugin
+class TableHierarchy:
+    """Your own tree, read from a CSV or Parquet table with one row per child and its parent."""
+
+    path: Path = parameter(..., "CSV or Parquet table; a root has an empty parent or no row of its own")
+    child: str = parameter("child", "column with the child's label; tiles appear here")
+    parent: str = parameter("parent", "column with the label of its parent")
+
+    def build(self, tiles: Tiles) -> Hierarchy:
+        """The branches that lead to `tiles`; several roots are joined under `all`."""
+        child, above = self._edges()
+        parent_of = dict(zip(child, above, strict=True))
+        if len(parent_of) < len(child):
+            raise OdanonError(f"{self.path} gives {len(child) - len(parent_of)} labels a second parent; keep one")
+        named = parent_of.keys() | set(above)
+        missing = sum(label not in named for label in tiles.label)
+        if missing:
+            raise OdanonError(
+                f"{missing} of {len(tiles)} tiles are missing from {self.path}; add a row for each of them"
+            )
+        inner = sum(label in set(above) for label in tiles.label)
+        if inner:
+            raise OdanonError(f"{inner} tiles have children in {self.path}; a tile must be a leaf")
+        return _tree(_branches(tiles.label, parent_of))
+
+    def _edges(self) -> tuple[list[str], list[str | None]]:
+        import pandas as pd
+
+        if not self.path.exists():
+            raise OdanonError(f"{self.path} does not exist; give the path of the hierarchy table")
+        parquet = self.path.suffix == ".parquet"
+        rows = pd.read_parquet(self.path) if parquet else pd.read_csv(self.path, dtype=str)
+        for column in (self.child, self.parent):
+            if column not in rows:
+                raise OdanonError(f"{self.path} has no column {column!r}; it has {', '.join(map(str, rows.columns))}")
+        rows = rows.drop_duplicates([self.child, self.parent])
+        above = [None if pd.isna(value) else str(value) for value in rows[self.parent]]
+        return [str(value) for value in rows[self.child]], above
+
+
+def _branches(tiles: ObjectArray, parent_of: dict[str, str | None]) -> dict[str, str | None]:
+    """Every tile and every node above one, with its parent."""
+    used: dict[str, str | None] = {}
+    for tile in tiles.tolist():
+        node: str | None = tile
+        while node is not None and node not in used:
+            used[node] = node = parent_of.get(node)
+    return used
+
+
+def _tree(parent_of: dict[str, str | None]) -> Hierarchy:
+    labels = list(parent_of)
+    position: dict[str | None, int] = {label: at for at, label in enumerate(labels)}
+    roots = [label for label, above in parent_of.items() if above is None]
+    position[None] = -1
+    if len(roots) > 1:
+        position[None] = len(labels)
+        labels.append(VIRTUAL_ROOT)
+    parent = np.array([position[above] for above in parent_of.values()] + [-1] * (len(roots) > 1))
+    return Hierarchy.from_parents(labels, parent, kind="table")

@@ -1,0 +1,20 @@
+"""Public figures about people: bands, never counts (PRIVACY rule 15)."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+_STEPS = (1, 2, 5, 10)
+
+
+def persons_band(persons: pd.Series, k: int) -> pd.Categorical:
+    """The band of each number of people, with edges at k, 2k, 5k and 10k."""
+    edges = [k * step for step in _STEPS]
+    labels = [f"{low}-{high - 1}" for low, high in zip(edges, edges[1:], strict=False)] + [f"{edges[-1]}+"]
+    codes: npt.NDArray[np.intp] = np.searchsorted(edges, persons.to_numpy(np.int64), side="right") - 1
+    return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype="str"), ordered=True)
+
+
+def rounded(value: float, digits: int = 3) -> float:
+    """A release-level figure with few significant digits, fit for the public manifest."""
+    return float(f"{value:.{digits}g}")

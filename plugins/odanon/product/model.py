@@ -1,0 +1,230 @@
+"""The model of a product file; every field says what it means, because editors and `odanon schema` show it."""
+
+import re
+from datetime import date, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from odanon import registry
+from odanon.plugin import Duration, parameters_of
+
+
+class Section(BaseModel):
+    """A part of a product file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class PluginChoice(BaseModel):
+    """A plugin by name with its parameters beside it: `{plugin: dwell, radius_m: 100}`."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")
+    stage: ClassVar[str]
+
+    plugin: str
+    instance: Any = Field(exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"plugin": value}
+        if not isinstance(value, dict) or not isinstance(value.get("plugin"), str):
+            raise ValueError("name a plugin here, such as {plugin: " + _example(cls.stage) + "}")
+        parameters = {key: item for key, item in value.items() if key != "plugin"}
+        found = registry.find(cls.stage, value["plugin"])
+        return {"plugin": found.name, "instance": found.create(parameters)}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, defaults included, as JSON values."""
+        return parameters_of(self.instance)
+
+    @model_serializer
+    def _serialise(self) -> dict[str, Any]:
+        return {"plugin": self.plugin, **self.parameters}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {"oneOf": [_choice_schema(registry.find(cls.stage, name)) for name in registry.names(cls.stage)]}
+
+
+def _example(stage: str) -> str:
+    return next(iter(registry.names(stage)), "NAME")
+
+
+def _choice_schema(plugin: registry.Plugin) -> dict[str, Any]:
+    schema = dict(plugin.schema)
+    schema["properties"] = {"plugin": {"const": plugin.name}, **schema.get("properties", {})}
+    schema["required"] = ["plugin", *schema.get("required", [])]
+    schema["description"] = plugin.summary
+    schema["additionalProperties"] = False
+    return schema
+
+
+class Source(PluginChoice):
+    stage: ClassVar[str] = "source"
+
+
+class Staypoints(PluginChoice):
+    stage: ClassVar[str] = "staypoints"
+
+
+class Zoning(PluginChoice):
+    stage: ClassVar[str] = "zoning"
+
+
+class HierarchyChoice(PluginChoice):
+    stage: ClassVar[str] = "hierarchy"
+
+
+class Anonymize(PluginChoice):
+    stage: ClassVar[str] = "anonymize"
+
+
+class Metric(PluginChoice):
+    stage: ClassVar[str] = "metrics"
+
+
+class Engine(PluginChoice):
+    stage: ClassVar[str] = "engine"
+
+
+def _parse_date(value: Any) -> Any:
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+Day = Annotated[date, BeforeValidator(_parse_date)]
+
+
+class Trips(Section):
+    """How stays become trips."""
+
+    min_distance_m: float = Field(100, ge=0, description="stays closer than this (metres) make no trip")
+    max_duration: Duration = Field(timedelta(hours=12), description="a longer silence between two stays makes no trip")
+
+
+class OD(Section):
+    """How trips become matrices."""
+
+    bin: Duration = Field(timedelta(hours=1), description="length of a time bin, by departure; it divides a day")
+    intrazonal: Literal["keep", "drop"] = Field("keep", description="trips that start and end in one tile")
+
+    @field_validator("bin")
+    @classmethod
+    def _divides_a_day(cls, value: timedelta) -> timedelta:
+        if value < timedelta(minutes=1) or timedelta(days=1) % value:
+            raise ValueError("a time bin must divide a day evenly, such as 15min, 1h or 1d")
+        return value
+
+
+class Checks(Section):
+    """Limits that stop a day before it is published."""
+
+    max_quarantined: float = Field(0.05, ge=0, le=1, description="largest share of bad input rows")
+    max_unknown_zone: float = Field(0.05, ge=0, le=1, description="largest share of trips outside the zoning")
+
+
+class Publish(Section):
+    """Where the release goes and under which terms."""
+
+    store: Literal["embedded", "postgis"] = Field("embedded", description="a folder of Parquet files, or PostGIS")
+    url: SecretStr | None = Field(None, description="database URL of store postgis, as ${VARIABLE}")
+    window: Literal["day"] = Field("day", description="the span one release covers")
+    licence: str = Field("CC-BY-4.0", description="SPDX identifier of the licence of the published tables")
+    accept_unit_trips: bool = Field(False, description="publish although unit trips does not protect persons")
+
+    @model_validator(mode="after")
+    def _url_with_postgis(self) -> "Publish":
+        if self.store == "postgis" and self.url is None:
+            raise ValueError("store postgis needs a url; write url: ${ODANON_DB_URL} and set that variable")
+        return self
+
+
+class Schedule(Section):
+    """When the daily run starts and how many days it waits for late data."""
+
+    cron: str = Field("0 4 * * *", description="cron expression in the product's time zone")
+    lag: Duration = Field(timedelta(days=1), description="the run of a morning takes the day this long ago")
+
+    @field_validator("cron")
+    @classmethod
+    def _five_fields(cls, value: str) -> str:
+        if not re.fullmatch(r"(\S+\s+){4}\S+", value.strip()):
+            raise ValueError('a cron expression has five fields, such as "0 4 * * *"')
+        return value
+
+    @field_validator("lag")
+    @classmethod
+    def _whole_days(cls, value: timedelta) -> timedelta:
+        if value < timedelta(days=1) or value % timedelta(days=1):
+            raise ValueError("the lag is a whole number of days, such as 1d or 2d")
+        return value
+
+
+class Product(Section):
+    """One data product: from raw traces to published tables."""
+
+    product: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", description="name: lower-case letters, digits, hyphens")
+    title: str = Field(min_length=1, max_length=200, description="one line for people")
+    owner: str = Field(pattern=r"^[\w.@+-]+$", description="team name or e-mail address of the owner")
+    start: Day = Field(description="first day of the product, such as 2026-03-02")
+    timezone: str = Field(description="IANA time zone that defines the days, such as Europe/Paris")
+    source: Source
+    context: Duration = Field(
+        timedelta(hours=6), description="time read before and after a day, so that stays across midnight are whole"
+    )
+    staypoints: Staypoints
+    trips: Trips = Trips()
+    zoning: Zoning
+    od: OD = OD()
+    hierarchy: HierarchyChoice
+    anonymize: Anonymize
+    metrics: list[Metric] = Field(min_length=1, description="what is measured of a release")
+    checks: Checks = Checks()
+    publish: Publish = Publish()
+    schedule: Schedule | None = Field(None, description="leave out for a product that is run by hand")
+    engine: Engine
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            raise ValueError("use an IANA time zone such as Europe/Paris or UTC")
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {"engine": "local", "metrics": ["generalisation", "reconstruction"], **value}
+        return value
+
+    @model_validator(mode="after")
+    def _person_protection(self) -> "Product":
+        if getattr(self.anonymize.instance, "unit", None) == "trips" and not self.publish.accept_unit_trips:
+            raise ValueError(
+                "anonymize.unit is trips, which does not protect persons; use unit: persons,"
+                " or set publish.accept_unit_trips: true knowingly"
+            )
+        return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @property
+    def slug(self) -> str:
+        """The name as an identifier (Dagster groups, SQL)."""
+        return self.product.replace("-", "_")

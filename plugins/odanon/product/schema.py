@@ -1,0 +1,13 @@
+"""JSON Schema of product files, so that editors complete and check them while typing."""
+
+import json
+
+from odanon.product.model import Product
+
+
+def product_schema() -> str:
+    """The schema with the plugins installed now, as stable text."""
+    schema = Product.model_json_schema(mode="validation")
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["required"] = [key for key in schema["required"] if key not in ("engine", "metrics")]
+    return json.dumps(schema, indent=1, sort_keys=True) + "\n"

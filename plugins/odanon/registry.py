@@ -1,0 +1,109 @@
+"""Finding plugins: every installed distribution may add some through entry points (ARCHITECTURE, Plugins)."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from odanon.errors import OdanonError
+
+# stage -> (entry-point group, the method that a plugin of this stage must have)
+STAGES = {
+    "source": ("odanon.sources", "batches"),
+    "staypoints": ("odanon.staypoints", "detect"),
+    "zoning": ("odanon.zonings", "assign"),
+    "hierarchy": ("odanon.hierarchies", "build"),
+    "anonymize": ("odanon.anonymizers", "anonymize"),
+    "metrics": ("odanon.metrics", "evaluate"),
+    "engine": ("odanon.engines", "map"),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a plugin as shown to people."""
+
+    name: str
+    type: str
+    default: Any
+    description: str
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """An installed plugin: where it comes from and the class behind it."""
+
+    stage: str
+    name: str
+    distribution: str
+    cls: type
+
+    @property
+    def summary(self) -> str:
+        """The first line of the class's docstring."""
+        return (self.cls.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the parameters."""
+        return TypeAdapter(self.cls).json_schema()
+
+    @property
+    def parameters(self) -> Iterator[Parameter]:
+        for name, field in self.schema.get("properties", {}).items():
+            yield Parameter(name, _type_name(field), field.get("default"), field.get("description", ""))
+
+    def create(self, parameters: dict[str, Any]) -> Any:
+        """A validated instance; raises pydantic's ValidationError on a bad parameter."""
+        return TypeAdapter(self.cls).validate_python(parameters)
+
+
+def _type_name(field: dict[str, Any]) -> str:
+    if "enum" in field:
+        return " | ".join(map(str, field["enum"]))
+    if "anyOf" in field:
+        return " | ".join(_type_name(option) for option in field["anyOf"])
+    return str(field.get("const", field.get("type", "any")))
+
+
+@cache
+def _entry_points(stage: str) -> dict[str, EntryPoint]:
+    group, _ = STAGES[stage]
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=group), key=lambda p: (p.name, p.value)):
+        if point.name in found and found[point.name].value != point.value:
+            raise OdanonError(
+                f"two installed packages offer the {stage} plugin {point.name!r}; uninstall or rename one of them"
+            )
+        found[point.name] = point
+    return found
+
+
+def names(stage: str) -> list[str]:
+    """Names of the installed plugins of a stage."""
+    return sorted(_entry_points(stage))
+
+
+@cache
+def find(stage: str, name: str) -> Plugin:
+    """The plugin of this stage and name; an unknown name gets the nearest ones."""
+    points = _entry_points(stage)
+    if name not in points:
+        near = difflib.get_close_matches(name, points, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"installed are: {', '.join(sorted(points)) or 'none'}"
+        raise OdanonError(f"no {stage} plugin is called {name!r}; {hint} (`odanon plugins` lists them)")
+    point = points[name]
+    cls = point.load()
+    method = STAGES[stage][1]
+    if not callable(getattr(cls, method, None)):
+        raise OdanonError(f"the {stage} plugin {name!r} has no method {method}(); see `odanon.testing`")
+    return Plugin(stage, name, point.dist.name if point.dist else "unknown", cls)
+
+
+def all_plugins() -> list[Plugin]:
+    """Every installed plugin, by stage and name."""
+    return [find(stage, name) for stage in STAGES for name in names(stage)]

@@ -1,0 +1,111 @@
+"""Published tables as compact JSON for the report pages: columns of indices, outlines as integer steps.
+
+Only what a reader of the release may see enters here; people appear as bands and nothing finer.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.errors import OdanonError
+
+DEGREE_STEPS = 100_000  # outlines are kept to 1e-5 degrees, about a metre
+_DETAIL = 1_000  # bends below this fraction of a zone's extent cannot be seen and are dropped
+
+
+def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> dict[str, Any]:
+    """The `zones`, `bins`, `segments`, `bands` and `flows` that the page's scripts read.
+
+    Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
+    does not matter. Zones that no flow uses stay out.
+    """
+    used = zones_in_use(flows, zones)
+    zone_index = pd.Index(used["zone_id"].astype(str))
+    starts = pd.to_datetime(flows["time_bin"], utc=True)
+    bin_code, bin_starts = pd.factorize(starts, sort=True)
+    segment_code, segments = pd.factorize(flows["segment"].astype("str").fillna(""), sort=True)
+    bands = _bands(flows["persons_band"])
+    columns = pd.DataFrame(
+        {
+            "bin": bin_code,
+            "segment": segment_code,
+            "o": zone_index.get_indexer(flows["origin_zone"].astype(str)),
+            "d": zone_index.get_indexer(flows["destination_zone"].astype(str)),
+            "trips": flows["trips"].to_numpy(np.int64),
+            "band": pd.Index(bands).get_indexer(flows["persons_band"]),  # -1 where people are not known
+        }
+    ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
+    return {
+        "zones": encode_zones(used),
+        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone),
+        "segments": [str(segment) for segment in segments],
+        "bands": bands,
+        "flows": {name: columns[name].tolist() for name in columns},
+    }
+
+
+def zones_in_use(flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `zones` that the flows name, each exactly once, sorted by id."""
+    names = pd.unique(pd.concat([flows["origin_zone"], flows["destination_zone"]]).astype(str))
+    used = zones[zones["zone_id"].astype(str).isin(names)]
+    if used["zone_id"].duplicated().any():
+        raise OdanonError("the zones table of the report names a zone twice; give each zone one row")
+    if len(used) < len(names):
+        raise OdanonError(
+            f"{len(names) - len(used)} zones of the flows are missing from the zones table of the report;"
+            " pass the zones of the same release"
+        )
+    return used.sort_values("zone_id", key=lambda ids: ids.astype(str), ignore_index=True)
+
+
+def encode_zones(zones: pd.DataFrame) -> dict[str, Any]:
+    """Columns of zones; `rings` holds, for each zone, its rings for an even-odd fill."""
+    import shapely
+
+    shapes = np.asarray(zones["geometry"], dtype=object)
+    extent = shapely.bounds(shapes)
+    diagonal = np.hypot(extent[:, 2] - extent[:, 0], extent[:, 3] - extent[:, 1])
+    outlines = shapely.simplify(shapes, np.nan_to_num(diagonal) / _DETAIL)
+    return {
+        "id": zones["zone_id"].astype(str).tolist(),
+        "level": zones["level"].astype(int).tolist(),
+        "tiles": zones["n_tiles"].astype(int).tolist(),
+        "km2": [float(f"{area:.4g}") for area in zones["area_km2"]],
+        "rings": [_rings(outline) for outline in outlines],
+    }
+
+
+def _rings(shape: Any) -> list[list[int]]:
+    """Each ring as [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point."""
+    import shapely
+
+    parts = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else []
+    rings = []
+    for ring in parts:
+        points = np.rint(shapely.get_coordinates(ring)[:-1] * DEGREE_STEPS).astype(np.int64)
+        rings.append(np.diff(points, axis=0, prepend=0).ravel().tolist())
+    return rings
+
+
+def encode_bins(starts: pd.DatetimeIndex, timezone: str) -> list[dict[str, str]]:
+    """The start of each time bin in UTC, with a short label in local time that is unique in the list."""
+    local = starts.tz_convert(timezone)
+    pattern = "%H:%M"
+    if local.normalize().nunique() > 1:
+        pattern = "%d %b" if (local == local.normalize()).all() else "%d %b %H:%M"
+    labels = pd.Series(local.strftime(pattern))
+    twice = labels.duplicated(keep=False)  # the repeated hour when summer time ends
+    labels = labels.where(~twice, labels + local.strftime(" (UTC%z)"))
+    stamps = starts.strftime("%Y-%m-%dT%H:%MZ")
+    return [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
+
+
+def _bands(column: pd.Series) -> list[str]:
+    """The bands of people present, smallest first."""
+
+    def first_number(band: str) -> tuple[int, str]:
+        digits = "".join(band.replace("+", "-").split("-")[0].split())
+        return (int(digits) if digits.isdecimal() else 0, band)
+
+    return sorted(column.dropna().astype(str).unique().tolist(), key=first_number)

@@ -1,0 +1,82 @@
+"use strict";
+// Bar charts as SVG, drawn to the width of their host and redrawn when it changes.
+(() => {
+  const { el, svg } = odanon;
+  const margin = { top: 10, right: 14, bottom: 36, left: 46 };
+
+  const draw = (host, spec) => {
+    const width = Math.max(200, host.clientWidth);
+    const height = spec.height || 230;
+    const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
+    const highest = Math.max(...spec.series.flatMap((s) => s.values), 0) || 1;
+    const step = odanon.niceStep(highest, spec.height ? 2 : 4);
+    const top = Math.ceil(highest / step) * step;
+    const y = (value) => margin.top + inner.height * (1 - value / top);
+    const slots = spec.slots || spec.labels.length;
+    const slot = inner.width / slots;
+    const x = (i) => margin.left + slot * (spec.at ? spec.at[i] : i);
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spec.name });
+
+    for (let value = 0; value <= top + step / 2; value += step) {
+      picture.append(
+        svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: value ? "grid" : "axis" }),
+        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.format(value)),
+      );
+    }
+    const gap = Math.min(10, slot * 0.18);
+    const bar = (slot - gap) / spec.series.length;
+    const widest = Math.max(...spec.labels.map((label) => label.length)) * 6.4 + 8;
+    const every = Math.ceil(widest / slot);
+    spec.labels.forEach((label, i) => {
+      const group = svg("g", { class: spec.pick ? "pick" : null });
+      if (spec.chosen !== undefined && spec.chosen >= 0 && spec.chosen !== i) group.classList.add("dim");
+      group.append(svg("rect", { x: x(i), y: margin.top, width: slot, height: inner.height, class: "slot" }));
+      spec.series.forEach((series, s) => {
+        const value = series.values[i];
+        const size = value > 0 ? Math.max(1, y(0) - y(value)) : 0;
+        group.append(svg("rect", {
+          x: x(i) + gap / 2 + s * bar, y: y(0) - size, height: size, rx: Math.min(2, bar / 4), class: series.class,
+          width: Math.max(1, bar - 1),
+        }));
+      });
+      const say = (event) => odanon.tip.show(spec.tip(i), event.clientX, event.clientY);
+      group.addEventListener("pointermove", say);
+      group.addEventListener("pointerleave", odanon.tip.hide);
+      if (spec.pick) group.addEventListener("click", () => spec.pick(i));
+      picture.append(group);
+      const place = spec.at ? spec.at[i] : i;
+      if (place % every === 0) picture.append(svg("text", { x: x(i) + slot / 2, y: height - margin.bottom + 16, class: "middle" }, label));
+    });
+    picture.append(svg("text", { x: margin.left + inner.width / 2, y: height - 4, class: "middle title" }, spec.x));
+    host.replaceChildren(picture);
+    if (spec.series.length > 1) {
+      host.prepend(el("ul", { class: "key" }, ...spec.series.map((s) => el("li", {}, el("i", { class: s.class }), s.name))));
+    }
+  };
+
+  // spec: name, x, labels, series [{name, class, values}], format, tip(i); optional height, pick(i), chosen,
+  // at and slots (positions of the bars on a longer axis).
+  odanon.bars = (host) => {
+    let spec = null;
+    let width = 0;
+    new ResizeObserver(() => {
+      if (spec && host.clientWidth !== width) { width = host.clientWidth; draw(host, spec); }
+    }).observe(host);
+    return { margin, show: (next) => { spec = next; width = host.clientWidth; draw(host, spec); } };
+  };
+
+  // Counts by classes: `edges` are the lower limits of whole-number classes, the last one open.
+  odanon.histogram = (values, weights, edges) => {
+    const sums = edges.map(() => 0);
+    values.forEach((value, i) => {
+      let slot = edges.length - 1;
+      while (slot > 0 && value < edges[slot]) slot--;
+      sums[slot] += weights ? weights[i] : 1;
+    });
+    return sums;
+  };
+  odanon.classLabels = (edges, last) => edges.map((edge, i) => {
+    const end = i + 1 < edges.length ? edges[i + 1] - 1 : last;
+    return edge === end ? odanon.number(edge) : `${odanon.number(edge)}–${odanon.number(end)}`;
+  });
+})();

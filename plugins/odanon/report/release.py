@@ -1,0 +1,145 @@
+"""The report of one release: what it shows and promises, its map, plots, parameters and how to cite it."""
+
+from collections.abc import Mapping
+from html import escape
+from string import Template
+from typing import Any
+
+import pandas as pd
+
+from odanon.report.encode import encode_release
+from odanon.report.page import asset, build_page, in_words, plain, table_rows, text
+
+SCRIPTS = ("base.js", "map.js", "plots.js", "table.js", "flows.js", "app.js")
+
+_UNITS = {
+    "persons": "different people",
+    "vehicles": "different vehicles",
+    "trips": "trips",
+    "population": "different people, standing for at least the population threshold",
+}
+
+# The steps from raw data to the matrix, in the words of `input_counts`.
+_STEPS = {
+    "points": "location points",
+    "people": "people",
+    "staypoints": "stay points",
+    "trips": "trips",
+    "od_pairs": "tile pairs",
+}
+
+# Key figures: metric, label, what it means.
+_CARDS = (
+    ("trips_published", "trips published", "counted in some published flow"),
+    ("flows", "flows", "rows: origin, destination and time bin"),
+    ("suppressed_share", "of trips left out", "too few people went that way, even between large areas"),
+    ("persons_min_band", "people, at the fewest", "behind the smallest published flow"),
+    ("gbar", "tiles per trip", "mean size of origin plus destination; 2 means nothing was enlarged"),
+    ("reconstruction_loss", "reconstruction loss", "spreading flows back over tiles: 0 is perfect, lower is better"),
+)
+_SHARES = {"suppressed_share"}
+
+
+def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[str, Any]) -> str:
+    """A self-contained page for one release, from public tables only; equal inputs give equal text.
+
+    `flows` and `zones` have the columns of the published tables (ARCHITECTURE, Data), `zones` with shapely
+    geometry in EPSG:4326; `release` is the public release record.
+    """
+    facts = plain(release)
+    tables = encode_release(flows, zones, facts["timezone"])
+    body = Template(asset("release.html")).substitute(
+        title=text(facts["title"]),
+        byline=_byline(facts),
+        badges=_badges(facts),
+        summary=_summary(facts, tables),
+        warning=_warning(facts),
+        steps=_steps(facts),
+        cards=_cards(facts["metrics"]),
+        timezone=text(facts["timezone"]),
+        parameters=table_rows(facts["parameters"]),
+        metrics=table_rows(facts["metrics"]),
+        versions=table_rows(facts.get("versions") or {}),
+        citation=_citation(facts),
+    )
+    return build_page(facts["title"], body, {"release": facts, **tables}, SCRIPTS)
+
+
+def _byline(facts: Mapping[str, Any]) -> str:
+    parts = [facts["owner"], facts["window_start"], facts["timezone"], facts["licence"]]
+    return " · ".join(text(part) for part in parts if part)
+
+
+def _badges(facts: Mapping[str, Any]) -> str:
+    """The verdicts of the two gatekeepers."""
+    badges = []
+    for role in ("verifier", "auditor"):
+        verdict = facts.get(role)
+        if isinstance(verdict, str):
+            state = "good" if verdict == "passed" else "open"
+            badges.append(f'<li class="{state}">{role} {text(verdict)}</li>')
+    return "".join(badges)
+
+
+def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
+    rule, metrics = facts["parameters"], facts["metrics"]
+    bins = len(tables["bins"])
+    when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
+    left_out = metrics.get("suppressed_share")
+    omitted = "" if left_out is None else f", and {_percent(left_out)} of the trips were left out"
+    return (
+        f"This release says how many trips people made from one area to another {when} the window that starts on"
+        f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"
+        f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
+        f"{omitted}. That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
+        " stop somebody with outside knowledge from guessing that a person is in the data or where most people of"
+        " an area went, so it is no proof of legal anonymity by itself."
+    )
+
+
+def _warning(facts: Mapping[str, Any]) -> str:
+    if facts["parameters"]["unit"] != "trips":
+        return ""
+    return (
+        '<p class="warning" role="note"><strong>Not person-anonymous.</strong> The threshold counts trips, not'
+        " people: a single frequent traveller may be the only one behind a flow.</p>"
+    )
+
+
+def _steps(facts: Mapping[str, Any]) -> str:
+    """The way from raw data to published flows, as rounded counts."""
+    counts = facts.get("input_counts") or {}
+    steps = [(counts[key], label) for key, label in _STEPS.items() if counts.get(key) is not None]
+    steps.append((facts["metrics"]["flows"], "published flows"))
+    return "".join(f"<li><strong>{text(in_words(n))}</strong> {label}</li>" for n, label in steps)
+
+
+def _cards(metrics: Mapping[str, Any]) -> str:
+    cards = [
+        _card(_percent(metrics[key]) if key in _SHARES else in_words(metrics[key]), label, meaning)
+        for key, label, meaning in _CARDS
+        if metrics.get(key) is not None
+    ]
+    sides = [metrics.get("origin_areas"), metrics.get("destination_areas")]
+    if None not in sides:
+        cards.insert(2, _card(" × ".join(map(in_words, sides)), "areas", "distinct origins × destinations"))
+    return "".join(cards)
+
+
+def _card(figure: str, label: str, meaning: str) -> str:
+    return f"<li><strong>{text(figure)}</strong><span>{label}</span><small>{meaning}</small></li>"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _citation(facts: Mapping[str, Any]) -> str:
+    version = (facts.get("versions") or {}).get("odanon")
+    maker = f"odanon {version}" if version else "odanon"
+    parts = (
+        f"{facts['owner']}: {facts['title']}. Product {facts['product']}, window from {facts['window_start']},"
+        f" release {facts['release_id']}. Origin-destination flows protected with k ="
+        f" {facts['parameters']['k']} {facts['parameters']['unit']}, made with {maker}. Licence: {facts['licence']}."
+    )
+    return f'<bdi dir="ltr">{escape(parts)}</bdi>'

@@ -1,0 +1,112 @@
+"""Conformance of anonymisers: on generated matrices, the independent verifier must find nothing."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.release import Areas, Release
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+from odanon.privacy.verify import verify
+from odanon.testing.parameters import check_parameters
+
+_CASES = 12
+
+
+def check_anonymizer(cls: type, **parameters: Any) -> None:
+    """All rules for an anonymiser class; `parameters` are passed to every instance beside k, unit and suppression."""
+    check_parameters(cls(**parameters))
+    for seed in range(_CASES):
+        tree, rows = random_city(seed)
+        for k, unit, suppression in ((2, "persons", 0.1), (5, "persons", 0.0), (4, "trips", 0.3)):
+            plugin = cls(k=k, unit=unit, suppression=suppression, **parameters)
+            _check_release(plugin, tree, rows, seed)
+    _check_boundary(cls, parameters)
+    _check_refusals(cls, parameters)
+
+
+def random_city(seed: int) -> tuple[Hierarchy, pd.DataFrame]:
+    """A small uneven tree and person-level rows on its tiles (origin, destination, person, trips)."""
+    rng = np.random.default_rng(seed)
+    n_inner = int(rng.integers(1, 6))
+    parent = [-1] + [int(rng.integers(0, node)) for node in range(1, n_inner)]
+    n_tiles = int(rng.integers(1, 10))
+    parent += [int(rng.integers(0, n_inner)) for _ in range(n_tiles)]
+    childless = [node for node in range(n_inner) if node not in parent]
+    parent += childless  # every inner node gets at least one tile
+    labels = [f"n{node}" for node in range(len(parent))]
+    tree = Hierarchy.from_parents(labels, parent, kind="random")
+    tiles = tree.label[tree.tiles]
+    n = int(rng.integers(30, 200))
+    rows = pd.DataFrame(
+        {
+            "origin": tiles[rng.integers(0, len(tiles), n)],
+            "destination": tiles[rng.integers(0, len(tiles), n)],
+            "person": rng.integers(0, 25, n),
+            "trips": rng.integers(1, 4, n),
+        }
+    )
+    return tree, rows.groupby(["origin", "destination", "person"], as_index=False)["trips"].sum()
+
+
+def _check_release(plugin: Any, tree: Hierarchy, rows: pd.DataFrame, seed: int) -> None:
+    name = type(plugin).__name__
+    before = rows.copy()
+    release = plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
+    pd.testing.assert_frame_equal(rows, before)
+    assert_safe(release, rows, tree, plugin)
+    shuffled = rows.sample(frac=1, random_state=seed)
+    again = plugin.anonymize(ODMatrix.from_frame(shuffled, tree, tree), tree, tree)
+    assert again.flows.equals(release.flows), f"{name} depends on the order of the rows"
+
+
+def assert_safe(release: Release, rows: pd.DataFrame, tree: Hierarchy, plugin: Any) -> None:
+    """The verifier finds nothing and the suppression budget is kept."""
+    name = type(plugin).__name__
+    lost = release.assignment.loc[release.assignment["flow"] < 0, "trips"].sum()
+    findings = verify(
+        rows,
+        release.flows.astype({"origin": "str", "destination": "str"}),
+        area_tiles(release.origins, tree),
+        area_tiles(release.destinations, tree),
+        suppressed_trips=int(lost),
+        k=plugin.k,
+        unit=plugin.unit,
+    )
+    assert not findings, f"{name}: {'; '.join(map(str, findings))}"
+    budget = plugin.suppression * rows["trips"].sum()
+    assert lost <= budget + 1e-9, f"{name} suppresses {lost} trips, more than the budget of {budget:g}"
+
+
+def area_tiles(areas: Areas, tree: Hierarchy) -> pd.DataFrame:
+    """(area, tile) of one side of a release."""
+    lengths = np.diff(areas.start)
+    labels = tree.label[tree.tiles]
+    return pd.DataFrame({"area": np.repeat(areas.label, lengths), "tile": labels[areas.members]}, dtype="str")
+
+
+def _check_boundary(cls: type, parameters: dict[str, Any]) -> None:
+    """A lone flow of k-1 people never appears; with k and k + 1 people it does."""
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair")
+    for people, k in ((5, 5), (6, 5)):
+        rows = pd.DataFrame({"origin": "a", "destination": "b", "person": range(people), "trips": 3})
+        release = cls(k=k, **parameters).anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
+        assert release.flows["trips"].sum() == 3 * people, f"{cls.__name__} drops a flow of {people} people at k = {k}"
+    commuter = pd.DataFrame({"origin": "a", "destination": "b", "person": [1, 2, 3, 4], "trips": 10})
+    _expect_refusal(cls(k=5, **parameters), commuter, tree, "fewer than k people")
+
+
+def _check_refusals(cls: type, parameters: dict[str, Any]) -> None:
+    tree = Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair")
+    empty = pd.DataFrame({"origin": [], "destination": [], "person": [], "trips": []}).astype({"trips": int})
+    _expect_refusal(cls(**parameters), empty, tree, "an empty matrix")
+
+
+def _expect_refusal(plugin: Any, rows: pd.DataFrame, tree: Hierarchy, what: str) -> None:
+    try:
+        plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
+    except OdanonError:
+        return
+    raise AssertionError(f"{type(plugin).__name__} accepts {what}; raise OdanonError with a clear sentence")

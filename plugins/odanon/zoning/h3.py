@@ -1,0 +1,65 @@
+"""Tiles that are H3 cells of one resolution."""
+
+from itertools import repeat
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.errors import OdanonError
+from odanon.plugin import parameter, plugin
+from odanon.zoning.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
+
+_CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
+
+
+@plugin
+class H3Zoning:
+    """Hexagonal H3 cells; resolution 9 is about 0.1 km2."""
+
+    resolution: int = parameter(9, "H3 resolution of the tiles (0 coarse to 15 fine)", ge=0, le=15)
+
+    def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
+        """The H3 cell of each point; None without usable coordinates."""
+        import pandas as pd
+        from h3.api import basic_int
+
+        lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
+        labels = np.full(len(lat), None, dtype=object)
+        usable = np.flatnonzero(on_earth(lat, lon))
+        if len(usable):
+            codes, cells = pd.factorize(self._cells(lat[usable], lon[usable]))
+            names = np.array([basic_int.int_to_str(cell) for cell in cells.tolist()], dtype=object)
+            labels[usable] = names[codes]
+        return labels
+
+    def _cells(self, lat: FloatArray, lon: FloatArray) -> npt.NDArray[np.uint64]:
+        from h3.api import basic_int
+
+        cells = np.empty(len(lat), dtype=np.uint64)
+        for at in range(0, len(lat), _CHUNK):
+            part = slice(at, at + _CHUNK)
+            points = lat[part].tolist(), lon[part].tolist(), repeat(self.resolution)
+            cells[part] = np.fromiter(map(basic_int.latlng_to_cell, *points), np.uint64)
+        return cells
+
+    def tiles(self, labels: npt.ArrayLike) -> Tiles:
+        """Centroids and hexagons of H3 cells, all of this resolution."""
+        import h3
+
+        names = distinct_labels(labels)
+        strangers = sum(not h3.is_valid_cell(c) or h3.get_resolution(c) != self.resolution for c in names)
+        if strangers:
+            raise OdanonError(
+                f"{strangers} of {len(names)} tile labels are not H3 cells of resolution {self.resolution};"
+                " use the zoning that assigned them"
+            )
+        centres = np.array([h3.cell_to_latlng(cell) for cell in names])
+        return Tiles(names, centres[:, 0], centres[:, 1], "h3", draw=lambda: _hexagons(names))
+
+
+def _hexagons(cells: ObjectArray) -> ObjectArray:
+    from odanon.zoning.h3shape import outline
+
+    shapes = np.empty(len(cells), dtype=object)
+    shapes[:] = [outline([cell]) for cell in cells]
+    return shapes

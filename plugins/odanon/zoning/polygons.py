@@ -1,0 +1,43 @@
+"""Tiles that are the polygons of a user's vector layer."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.plugin import parameter, plugin
+from odanon.zoning.layers import locate, read_layer
+from odanon.zoning.tiles import ObjectArray, Tiles, known, on_earth
+
+
+@plugin
+class PolygonZoning:
+    """Polygons of a vector layer, such as traffic analysis zones."""
+
+    path: Path = parameter(..., "vector layer (GeoPackage, shapefile, GeoJSON or GeoParquet) in any known CRS")
+    id: str = parameter(..., "column with the zone id; rows that share an id become one zone")
+    layer: str | None = parameter(None, "layer name, for files that hold several")
+
+    @cached_property
+    def _zones(self) -> tuple[ObjectArray, ObjectArray]:
+        return read_layer(self.path, self.id, self.layer)
+
+    def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
+        """The zone of each point (the first in label order where zones overlap); None outside all zones."""
+        lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
+        names, polygons = self._zones
+        labels = np.full(len(lat), None, dtype=object)
+        usable = np.flatnonzero(on_earth(lat, lon))
+        zone = locate(polygons, lat[usable], lon[usable])
+        labels[usable[zone >= 0]] = names[zone[zone >= 0]]
+        return labels
+
+    def tiles(self, labels: npt.ArrayLike) -> Tiles:
+        """Centroids and polygons of zones."""
+        import shapely
+
+        names, polygons = self._zones
+        at = known(names, labels, f"zones of {self.path}")
+        centre = shapely.centroid(polygons[at])
+        return Tiles(names[at], shapely.get_y(centre), shapely.get_x(centre), "polygons", draw=lambda: polygons[at])

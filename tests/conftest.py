@@ -1,0 +1,49 @@
+"""Fixtures shared by all tests."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS))
+
+from postgis_server import postgis_server  # noqa: E402
+
+STRESS = bool(os.environ.get("ODANON_STRESS"))
+settings.register_profile("test", deadline=None, max_examples=40)
+settings.register_profile("stress", deadline=None, max_examples=1000)
+settings.load_profile("stress" if STRESS else "test")
+
+
+@pytest.fixture(scope="session")
+def postgis_url() -> Iterator[str]:
+    """A real PostGIS; the session fails, never skips, when there is none."""
+    with postgis_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets; tests that need it skip where it is absent."""
+    folder = Path(os.environ.get("ODANON_SHARED_DATA", TESTS.parents[1] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the shared real data are not at {folder}; set ODANON_SHARED_DATA")
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data root, product folder and Dagster home of one test."""
+    for name, part in (
+        ("ODANON_ROOT", "data"),
+        ("ODANON_PRODUCTS", "pipelines"),
+        ("ODANON_DAGSTER_DIR", "dagster"),
+    ):
+        (tmp_path / part).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / part))
+    monkeypatch.setenv("DAGSTER_HOME", str(TESTS.parent))
+    return tmp_path
