@@ -38,8 +38,8 @@ lint: $(STAMP) ## Ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(STAMP) ## Benchmarks (minutes): figures in tests/bench/results
-	@$(BIN)/python -m tests.bench
+bench: $(STAMP) ## Benchmarks, minutes long; ONLY="atg simulate" picks some
+	@$(BIN)/python tests/bench $(ONLY)
 
 stress: $(STAMP) ## The tests at full size (property cases, kills, races)
 	@deploy/setup/postgis.sh

@@ -1,5 +1,6 @@
 """Asset checks: what the gate sees, made visible and blocking inside a run."""
 
+import warnings
 from datetime import date
 
 from dagster import (
@@ -8,6 +9,7 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetKey,
+    PreviewWarning,
     asset_check,
 )
 
@@ -18,7 +20,10 @@ from odanon_assets.partitions import daily
 
 def product_checks(product: Product) -> list[AssetChecksDefinition]:
     """The checks of a product."""
-    return [_verifier_check(product)]
+    with warnings.catch_warnings():
+        # Partitioned checks are marked as a preview; without them every stored day would be checked at once.
+        warnings.simplefilter("ignore", PreviewWarning)
+        return [_verifier_check(product)]
 
 
 def _verifier_check(product: Product) -> AssetChecksDefinition:

@@ -30,7 +30,9 @@ def postgis_server(*, durable: bool = False) -> Iterator[str]:
     if binaries is not None:
         with _cluster(binaries, durable) as url:
             yield url
-    elif shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0:
+    elif (
+        shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0
+    ):
         with _container() as url:
             yield url
     else:
@@ -62,7 +64,9 @@ def _cluster(binaries: Path, durable: bool) -> Iterator[str]:
     settings |= {} if durable else _FAST
     control = [*become, str(binaries / "pg_ctl"), "-D", str(folder / "data"), "-w"]
     try:
-        _call([*become, str(binaries / "initdb"), "-D", str(folder / "data"), "-U", "odanon", "-A", "trust", "-E", "UTF8"])
+        _call(
+            [*become, str(binaries / "initdb"), "-D", str(folder / "data"), "-U", "odanon", "-A", "trust", "-E", "UTF8"]
+        )
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         _call([*control, "-l", str(folder / "log"), "-o", options, "start"])
         try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
     trips = pd.read_parquet(sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")))
     origin = zoning.assign(trips["o_lat"].to_numpy(), trips["o_lon"].to_numpy())
     destination = zoning.assign(trips["d_lat"].to_numpy(), trips["d_lon"].to_numpy())
-    known = np.not_equal(origin, None) & np.not_equal(destination, None)
+    known = pd.notna(origin) & pd.notna(destination)
     unknown_share = 1 - float(known.mean()) if len(known) else 0.0
     if unknown_share > product.checks.max_unknown_zone:
         raise OdanonError(
@@ -60,7 +59,9 @@ def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy
     tree = hierarchy.build(zoning.tiles(_tile_labels(rows)))
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
-        return write_figures(folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1})
+        return write_figures(
+            folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
+        )
 
 
 def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:
@@ -100,9 +101,7 @@ def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
     return from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
 
 
-def day_matrices(
-    lake: Lake, product: Product, day: date, tree: Hierarchy
-) -> Iterator[tuple[datetime, ODMatrix]]:
+def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
         yield pd.Timestamp(str(time_bin)).to_pydatetime(), ODMatrix.from_frame(rows, tree, tree)

@@ -31,7 +31,9 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
                 writer.write(points.assign(person=pseudonyms(points["person"], key)))
         people = 0
         targets = [folder / f"{path.stem}.parquet" for path in writer.paths]
-        for repeated, persons in engine.map(lambda job: finish_bucket(*job), list(zip(writer.paths, targets, strict=True))):
+        for repeated, persons in engine.map(
+            lambda job: finish_bucket(*job), list(zip(writer.paths, targets, strict=True))
+        ):
             tally.duplicates += repeated
             people += persons
         figures = {
@@ -72,11 +74,16 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, 
     """Trips that depart on the day, between consecutive stays."""
     start, end = day_window(day, product.zone)
     buckets = sorted(lake.read(product.product, "staypoints", day).glob("bucket-*.parquet"))
-    rule = {"min_distance_m": product.trips.min_distance_m, "max_duration": product.trips.max_duration}
     with lake.new(product.product, "trips", day) as folder:
 
         def build(path: Path) -> tuple[int, int]:
-            found = build_trips(pd.read_parquet(path), start, end, **rule)
+            found = build_trips(
+                pd.read_parquet(path),
+                start,
+                end,
+                min_distance_m=product.trips.min_distance_m,
+                max_duration=product.trips.max_duration,
+            )
             write_parquet(found, folder / path.name)
             return len(found), int(found["person"].nunique())
 

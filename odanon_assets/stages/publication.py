@@ -74,7 +74,11 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
         "timezone": product.timezone,
         "licence": product.publish.licence,
         "promise": _promise(parameters),
-        "parameters": {**parameters, "zoning": product.zoning.model_dump(), "hierarchy": product.hierarchy.model_dump()},
+        "parameters": {
+            **parameters,
+            "zoning": product.zoning.model_dump(),
+            "hierarchy": product.hierarchy.model_dump(),
+        },
         "metrics": _public_metrics(lake.figures(name, "metrics", day), flows),
         "input_counts": _input_counts(product, lake, day),
         "input_sha256": input_hash,
@@ -111,9 +115,7 @@ def _promise(parameters: dict[str, Any]) -> str:
 
 
 def _public_metrics(figures: dict[str, float], flows: pd.DataFrame) -> dict[str, Any]:
-    public: dict[str, Any] = {
-        word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures
-    }
+    public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
 

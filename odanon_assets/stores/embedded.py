@@ -85,7 +85,7 @@ class EmbeddedStore:
             paths = [str(folder / f"{table}.parquet") for folder in folders]
             session.read_parquet(paths).create_view(table)
         manifests = [str(folder / MANIFEST) for folder in folders]
-        session.read_json(manifests).create_view("releases")
+        session.from_query("select * from read_json($files)", params={"files": manifests}).create_view("releases")
         return session
 
     def _home(self, product: str) -> Path:

@@ -1,5 +1,6 @@
 """One matrix, two trees and a promise as the flat arrays that the ATG kernels read."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,8 @@ from odanon.anonymize.protection import Protection
 from odanon.hierarchy.tree import Hierarchy
 
 _PERSON_BITS = 32
+_WEIGHT_UNIT = 2**20
+_NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +62,35 @@ class Problem:
         return self.volume - self.protection.budget(self.volume)
 
     @property
-    def counts_people(self) -> bool:
-        return self.protection.unit != "trips"
+    def by_person(self) -> bool:
+        """Whether the kernels must see who travels."""
+        return self.protection.unit != "trips" or self.protection.max_dominance is not None
 
     @property
     def shift(self) -> int:
-        return _PERSON_BITS if self.counts_people else 0
+        return _PERSON_BITS if self.by_person else 0
 
     @cached_property
     def entries(self) -> Entries:
         """Rows sorted by (origin, destination[, person]), as narrow as the total volume allows."""
-        rows = self.od if self.counts_people else self.od.pairs
+        rows = self.od if self.by_person else self.od.pairs
         trips = rows.trips.astype(np.int32) if self.volume < 2**31 else rows.trips
         key = rows.destination
-        if self.counts_people:
+        if self.by_person:
             assert rows.person is not None
             key = rows.destination.astype(np.int64) << _PERSON_BITS | rows.person
-        return Entries(key, trips, self.protection.fixed_weights(rows))
+        return Entries(key, trips, self._fixed_weights(rows))
+
+    def _fixed_weights(self, rows: ODMatrix) -> npt.NDArray[np.int64]:
+        """Weights in fixed point, rounded down: their sums are exact in any order and never promise too much."""
+        if self.protection.k_population is None or rows.weight is None:
+            return np.empty(0, dtype=np.int64)
+        return np.floor(rows.weight * _WEIGHT_UNIT).astype(np.int64)
 
     @cached_property
     def entry_start(self) -> npt.NDArray[np.int64]:
         """First entry of every origin tile."""
-        rows = self.od if self.counts_people else self.od.pairs
+        rows = self.od if self.by_person else self.od.pairs
         return np.searchsorted(rows.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
 
     @cached_property
@@ -99,9 +109,17 @@ class Problem:
             lift=lift(tree, self.protection.min_tiles),
         )
 
-    @property
+    @cached_property
     def test(self) -> Test:
-        return self.protection.test()
+        promise = self.protection
+        return Test(
+            k=promise.k,
+            people=promise.unit != "trips",
+            weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
+            max_tiles=_NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
+            dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
+            cap=_NO_LIMIT if promise.contribution_cap is None else promise.contribution_cap,
+        )
 
     @cached_property
     def fits(self) -> npt.NDArray[np.bool_]:

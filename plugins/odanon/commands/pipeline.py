@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from odanon.product import Product
 
 
-
 def register(app: typer.Typer) -> None:
     app.command()(run)
     app.command()(summary)
@@ -19,7 +18,9 @@ def register(app: typer.Typer) -> None:
 def run(
     product: Annotated[str, typer.Argument(help="Name of the product, as in its file in pipelines/.")],
     day: Annotated[datetime | None, typer.Option("--date", formats=["%Y-%m-%d"], help="One day.")] = None,
-    first: Annotated[datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="First day of a range.")] = None,
+    first: Annotated[
+        datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="First day of a range.")
+    ] = None,
     last: Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day, included.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Skip days that are published already.")] = False,
 ) -> None:
@@ -130,7 +131,7 @@ def _print_summaries(console: Any, product: str) -> None:
     for label, text in rows.items():
         console.print(f"  [bold]{label:<11}[/bold]{text}", highlight=False, soft_wrap=True)
     console.print(
-        "\nNext: open the report in a browser; `odanon sql \"select * from flows limit 5\"`; `make up` for the Dagster UI;"
+        '\nNext: open the report in a browser; `odanon sql "select * from flows limit 5"`; `make up` for the Dagster UI;'
         "\n      copy pipelines/demo.yaml and point it at your own data; `odanon plugins` shows what it may say.",
         highlight=False,
     )

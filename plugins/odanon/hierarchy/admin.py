@@ -31,7 +31,7 @@ class AdminHierarchy:
     snap_m: float = parameter(5000, "tiles outside all units join the nearest one within this distance", ge=0)
 
     def build(self, tiles: Tiles) -> Hierarchy:
-        """Tiles under the finest units, up to `all`; a unit is named by the path of its ids from the coarsest.
+        """Tiles under the finest units, up to `all`; a unit is named by its path, such as `region:4/town:17`.
 
         A unit that crosses the border of a coarser one becomes one node on each side.
         """
@@ -45,7 +45,7 @@ class AdminHierarchy:
         offset, node = 0, np.zeros(len(tiles), dtype=np.int64)
         path = np.full(len(tiles), "", dtype=object)
         for level in self.levels:
-            path = path + self._unit(level, lat, lon)
+            path = path + f"{level.id}:" + self._unit(level, lat, lon)
             code, names = pd.factorize(path, sort=True)
             above = np.empty(len(names), dtype=np.int64)
             above[code] = node

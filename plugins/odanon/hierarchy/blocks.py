@@ -19,36 +19,36 @@ class Nodes:
     level: npt.NDArray[np.int64]
 
 
-def grid_cells(tiles: Tiles, cell_m: float, crs: str) -> GridCells:
-    """The grid cell that each tile's centroid falls into, aligned with the origin of the CRS."""
+def finest_blocks(tiles: Tiles, factor: int, cell_m: float, crs: str) -> GridCells:
+    """The smallest block above each tile.
+
+    Tiles that are grid cells join blocks `factor` cells long; other tiles join the square of side `cell_m`
+    that holds their centroid. Blocks align with the origin of the CRS.
+    """
+    if tiles.cells is not None:
+        cells = tiles.cells
+        return GridCells(cells.row // factor, cells.col // factor, cells.cell_m * factor)
     from odanon.zoning.crs import resolve, to_metres
 
     x, y = to_metres(tiles.lat, tiles.lon, resolve(crs, tiles.lat, tiles.lon))
     return GridCells(np.floor(y / cell_m).astype(np.int64), np.floor(x / cell_m).astype(np.int64), cell_m)
 
 
-def nested_blocks(tiles: Tiles, cells: GridCells, factor: int) -> Nodes:
-    """Tiles under blocks `factor` times larger at each step, up to one block or a virtual root.
+def nested_blocks(tile: ObjectArray, finest: GridCells, factor: int) -> Nodes:
+    """Tiles under their finest blocks, and these under blocks `factor` times longer at each step.
 
-    Tiles that are grid cells themselves are the finest blocks; other tiles hang below their finest block.
-    Blocks align with the origin of the grid's CRS, so they are the same on every day.
+    The top is the smallest block above all tiles, or a virtual root where the blocks meet at the origin.
     """
-    row, col = cells.row, cells.col
-    labels, parents, offset, side = [tiles.label], [], 0, cells.cell_m
-    if tiles.cells is cells:
-        row, col, side = row // factor, col // factor, side * factor
-    width = len(tiles)
-    while width > 1:
-        block, position = np.unique(np.stack([row, col]), axis=1, return_inverse=True)
-        offset += width
+    labels, parents = [tile], []
+    cells, side = np.stack([finest.row, finest.col]), finest.cell_m
+    offset, joined = 0, len(tile) == 1
+    while not joined:
+        block, position = np.unique(cells, axis=1, return_inverse=True)
+        offset += len(labels[-1])
         parents.append(position.ravel() + offset)
-        names = [cell_label(side, r, c) for r, c in block.T.tolist()]
-        labels.append(np.array(names, dtype=object))
-        coarser = block // factor
-        if width == block.shape[1] and np.array_equal(coarser, block):
-            break  # blocks that meet at the origin never join
-        width = block.shape[1]
-        (row, col), side = coarser, side * factor
+        labels.append(np.array([cell_label(side, row, col) for row, col in block.T.tolist()], dtype=object))
+        cells, side = block // factor, side * factor
+        joined = block.shape[1] == 1 or np.array_equal(cells, block)
     return _close(labels, parents)
 
 

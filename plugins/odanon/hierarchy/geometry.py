@@ -13,6 +13,7 @@ import numpy.typing as npt
 import shapely
 from shapely import MultiPolygon
 
+from odanon.errors import OdanonError
 from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy, IntArray
 from odanon.zoning.layers import polygonal
 from odanon.zoning.tiles import Tiles
@@ -58,7 +59,7 @@ def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:
 
 def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> Iterator[tuple[int, MultiPolygon]]:
     """Unions in post-order, each reusing the unions already made of nodes below it."""
-    tile_shape = tiles.geometry[np.searchsorted(tiles.label, tree.label[tree.tiles])]
+    tile_shape = tiles.geometry[_positions(tiles, tree.label[tree.tiles])]
     done: list[tuple[int, MultiPolygon]] = []
     for node in nodes.tolist():
         pieces = []
@@ -71,3 +72,14 @@ def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> Iterator[tuple[in
         union = shapely.orient_polygons(polygonal(shapely.union_all(pieces)))
         done.append((node, union))
         yield node, union
+
+
+def _positions(tiles: Tiles, labels: npt.NDArray[np.object_]) -> IntArray:
+    """Where labels stand among the tiles."""
+    at = np.minimum(np.searchsorted(tiles.label, labels), len(tiles) - 1)
+    strangers = int((tiles.label[at] != labels).sum())
+    if strangers:
+        raise OdanonError(
+            f"{strangers} of {len(labels)} tiles of the hierarchy have no geometry; give the tiles it was built on"
+        )
+    return at

@@ -1,7 +1,7 @@
 """The regular grid hierarchy: square blocks, each a fixed factor larger than the level below."""
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.blocks import grid_cells, nested_blocks
+from odanon.hierarchy.blocks import finest_blocks, nested_blocks
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameter, plugin
 from odanon.zoning.crs import AUTO, MetricCrsOrAuto
@@ -22,12 +22,10 @@ class GridHierarchy:
 
     def build(self, tiles: Tiles) -> Hierarchy:
         """All blocks that hold a tile, every tile at the same depth."""
-        cells = tiles.cells
-        if cells is None:
-            if self.cell_m is None:
-                raise OdanonError(
-                    f"a grid hierarchy over {tiles.kind} tiles needs cell_m, the side of its finest blocks"
-                )
-            cells = grid_cells(tiles, self.cell_m, self.crs)
-        nodes = nested_blocks(tiles, cells, self.factor)
+        if tiles.cells is None and self.cell_m is None:
+            raise OdanonError(
+                f"a grid hierarchy over {tiles.kind} tiles needs cell_m, the side of its finest blocks in metres"
+            )
+        finest = finest_blocks(tiles, self.factor, self.cell_m or 0, self.crs)
+        nodes = nested_blocks(tiles.label, finest, self.factor)
         return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)

@@ -12,7 +12,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def ward_merges(x, y):  # type: ignore[no-untyped-def]
+def ward_merges(x, y):
     """Pairs of clusters merged, in order: ids below n are points, n + i is the result of merge i.
 
     Ties go to the previous cluster of the chain, then to the smaller slot, so the result is deterministic.
@@ -28,13 +28,16 @@ def ward_merges(x, y):  # type: ignore[no-untyped-def]
     grid = _build_grid(x, y, alive, n)
     built_for = n
     lightest = 1.0
+    first = 0
     for merge in range(n - 1):
         if 2 * (n - merge) <= built_for:
             built_for = n - merge
             grid = _build_grid(x, y, alive, built_for)
             lightest = weight[alive].min()
         if length == 0:
-            chain[0] = np.argmax(alive)
+            while not alive[first]:
+                first += 1
+            chain[0] = first
             length = 1
         while True:
             top = chain[length - 1]
@@ -58,7 +61,7 @@ def ward_merges(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _nearest(x, y, weight, grid, lightest, i, previous):  # type: ignore[no-untyped-def]
+def _nearest(x, y, weight, grid, lightest, i, previous):
     """The cluster at the smallest Ward distance from `i`; `previous` wins its ties."""
     head, after, _, origin, side = grid
     best, nearest = np.inf, -1
@@ -86,13 +89,13 @@ def _nearest(x, y, weight, grid, lightest, i, previous):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def _ward(x, y, weight, i, j):  # type: ignore[no-untyped-def]
+def _ward(x, y, weight, i, j):
     dx, dy = x[i] - x[j], y[i] - y[j]
     return weight[i] * weight[j] / (weight[i] + weight[j]) * (dx * dx + dy * dy)
 
 
 @njit(cache=True)
-def _build_grid(x, y, alive, count):  # type: ignore[no-untyped-def]
+def _build_grid(x, y, alive, count):
     """About one cell per living cluster over their bounding box, each cell a doubly linked list."""
     slots = np.flatnonzero(alive)
     origin = (x[slots].min(), y[slots].min())
@@ -107,14 +110,14 @@ def _build_grid(x, y, alive, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _cell(head, origin, side, x, y):  # type: ignore[no-untyped-def]
+def _cell(head, origin, side, x, y):
     row = min(int((y - origin[1]) / side), head.shape[0] - 1)
     col = min(int((x - origin[0]) / side), head.shape[1] - 1)
     return row, col
 
 
 @njit(cache=True)
-def _insert(grid, x, y, slot):  # type: ignore[no-untyped-def]
+def _insert(grid, x, y, slot):
     head, after, before, origin, side = grid
     row, col = _cell(head, origin, side, x[slot], y[slot])
     first = head[row, col]
@@ -125,7 +128,7 @@ def _insert(grid, x, y, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _remove(grid, x, y, slot):  # type: ignore[no-untyped-def]
+def _remove(grid, x, y, slot):
     head, after, before, origin, side = grid
     row, col = _cell(head, origin, side, x[slot], y[slot])
     if before[slot] >= 0:

@@ -1,6 +1,6 @@
 """The quadtree: squares cut into four until each holds one tile (001 section 2; ALGORITHMS, Hierarchies)."""
 
-from odanon.hierarchy.blocks import grid_cells, nested_blocks, without_single_children
+from odanon.hierarchy.blocks import finest_blocks, nested_blocks, without_single_children
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameter, plugin
 from odanon.zoning.crs import AUTO, MetricCrsOrAuto
@@ -21,6 +21,6 @@ class QuadtreeHierarchy:
 
     def build(self, tiles: Tiles) -> Hierarchy:
         """Only squares that split their tiles are kept; a node's level is its depth in the full quadtree."""
-        cells = tiles.cells or grid_cells(tiles, _FINEST_M, self.crs)
-        nodes = without_single_children(nested_blocks(tiles, cells, 2))
+        finest = finest_blocks(tiles, 2, _FINEST_M, self.crs)
+        nodes = without_single_children(nested_blocks(tiles.label, finest, 2))
         return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy
 from odanon.plugin import parameter, plugin
@@ -14,7 +12,7 @@ from odanon.zoning.tiles import ObjectArray, Tiles
 class TableHierarchy:
     """Your own tree, read from a CSV or Parquet table with one row per child and its parent."""
 
-    path: Path = parameter(..., "CSV or Parquet table; a root has an empty parent or no row of its own")
+    path: Path = parameter(..., "CSV or Parquet table; a root has an empty parent, itself as parent, or no row")
     child: str = parameter("child", "column with the child's label; tiles appear here")
     parent: str = parameter("parent", "column with the label of its parent")
 
@@ -46,8 +44,9 @@ class TableHierarchy:
             if column not in rows:
                 raise OdanonError(f"{self.path} has no column {column!r}; it has {', '.join(map(str, rows.columns))}")
         rows = rows.drop_duplicates([self.child, self.parent])
+        child = [str(value) for value in rows[self.child]]
         above = [None if pd.isna(value) else str(value) for value in rows[self.parent]]
-        return [str(value) for value in rows[self.child]], above
+        return child, [None if up == label else up for label, up in zip(child, above, strict=True)]
 
 
 def _branches(tiles: ObjectArray, parent_of: dict[str, str | None]) -> dict[str, str | None]:
@@ -56,17 +55,16 @@ def _branches(tiles: ObjectArray, parent_of: dict[str, str | None]) -> dict[str,
     for tile in tiles.tolist():
         node: str | None = tile
         while node is not None and node not in used:
-            used[node] = node = parent_of.get(node)
+            used[node] = parent_of.get(node)
+            node = used[node]
     return used
 
 
 def _tree(parent_of: dict[str, str | None]) -> Hierarchy:
     labels = list(parent_of)
-    position: dict[str | None, int] = {label: at for at, label in enumerate(labels)}
-    roots = [label for label, above in parent_of.items() if above is None]
-    position[None] = -1
-    if len(roots) > 1:
-        position[None] = len(labels)
+    position = {label: at for at, label in enumerate(labels)}
+    parent = [-1 if above is None else position[above] for above in parent_of.values()]
+    if parent.count(-1) > 1:
+        parent = [len(labels) if up < 0 else up for up in parent] + [-1]
         labels.append(VIRTUAL_ROOT)
-    parent = np.array([position[above] for above in parent_of.values()] + [-1] * (len(roots) > 1))
     return Hierarchy.from_parents(labels, parent, kind="table")

@@ -55,6 +55,8 @@ class Hierarchy:
         if len(set(labels.tolist())) != len(labels):
             raise OdanonError("the hierarchy names a node twice; give every node a unique id")
         roots = np.flatnonzero(up < 0)
+        if len(labels) and not len(roots):
+            raise OdanonError("the hierarchy has a cycle; every node must lead to the root")
         if len(roots) != 1:
             raise OdanonError(f"the hierarchy has {len(roots)} roots; join them under exactly one")
         order = _post_order(labels, up, int(roots[0]))

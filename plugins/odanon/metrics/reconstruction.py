@@ -21,9 +21,8 @@ class Reconstruction:
         flow = release.assignment["flow"].to_numpy()
         volume = release.assignment["trips"].to_numpy().astype(np.float64)
         published = flow >= 0
-        cells = (
-            release.flows["origin_tiles"].to_numpy(np.float64)
-            * release.flows["destination_tiles"].to_numpy(np.float64)
+        cells = release.flows["origin_tiles"].to_numpy(np.float64) * release.flows["destination_tiles"].to_numpy(
+            np.float64
         )
         share = release.flows["trips"].to_numpy() / cells
         observed = np.bincount(flow[published], minlength=len(share))

@@ -1,5 +1,7 @@
 """Public figures about people: bands, never counts (PRIVACY rule 15)."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -10,7 +12,7 @@ _STEPS = (1, 2, 5, 10)
 def persons_band(persons: pd.Series, k: int) -> pd.Categorical:
     """The band of each number of people, with edges at k, 2k, 5k and 10k."""
     edges = [k * step for step in _STEPS]
-    labels = [f"{low}-{high - 1}" for low, high in zip(edges, edges[1:], strict=False)] + [f"{edges[-1]}+"]
+    labels = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
     codes: npt.NDArray[np.intp] = np.searchsorted(edges, persons.to_numpy(np.int64), side="right") - 1
     return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype="str"), ordered=True)
 

@@ -18,9 +18,11 @@ const odanon = {};
   odanon.css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   const whole = new Intl.NumberFormat("en");
+  const compact = new Intl.NumberFormat("en", { notation: "compact" });
   const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
   odanon.number = (value) => (Number.isInteger(value) ? whole : short).format(value);
-  odanon.percent = (share) => (share >= 0.1 || share === 0 ? Math.round(100 * share) : short.format(100 * share)) + " %";
+  odanon.axisNumber = (value) => (value < 10000 ? odanon.number(value) : compact.format(value));
+  odanon.percent = (share) => `${share && share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
   odanon.count = (n, one, many) => `${odanon.number(n)} ${n === 1 ? one : many}`;
 
   // The start (1, 2 or 5 times a power of ten) of the step that fits `span` about `parts` times.
@@ -57,7 +59,7 @@ const odanon = {};
     return { breaks, colours, of: (value) => colours[breaks.filter((limit) => value >= limit).length] };
   };
 
-  const tip = odanon.el("div", { class: "tip", role: "status", hidden: "" });
+  const tip = odanon.el("div", { class: "tip", "aria-hidden": "true", hidden: "" });
   document.body.append(tip);
   odanon.tip = {
     show: (lines, x, y) => {

@@ -20,8 +20,10 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
     Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
     does not matter. Zones that no flow uses stay out.
     """
+    if flows.empty:
+        raise OdanonError("the release has no flows, so there is nothing to report; check the input of this window")
     used = zones_in_use(flows, zones)
-    zone_index = pd.Index(used["zone_id"].astype(str))
+    zone_ids = pd.Index(used["zone_id"].astype(str))
     starts = pd.to_datetime(flows["time_bin"], utc=True)
     bin_code, bin_starts = pd.factorize(starts, sort=True)
     segment_code, segments = pd.factorize(flows["segment"].astype("str").fillna(""), sort=True)
@@ -30,10 +32,10 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
         {
             "bin": bin_code,
             "segment": segment_code,
-            "o": zone_index.get_indexer(flows["origin_zone"].astype(str)),
-            "d": zone_index.get_indexer(flows["destination_zone"].astype(str)),
-            "trips": flows["trips"].to_numpy(np.int64),
-            "band": pd.Index(bands).get_indexer(flows["persons_band"]),  # -1 where people are not known
+            "o": zone_ids.get_indexer(pd.Index(flows["origin_zone"].astype(str))),
+            "d": zone_ids.get_indexer(pd.Index(flows["destination_zone"].astype(str))),
+            "trips": flows["trips"].round(1).to_numpy(),
+            "band": pd.Index(bands).get_indexer(pd.Index(flows["persons_band"])),  # -1 where people are not known
         }
     ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
     return {

@@ -26,6 +26,32 @@
     });
   };
 
+  odanon.inside = (zone, x, y) => {
+    const box = zone.box;
+    if (x < box[0] || x > box[2] || y < box[1] || y > box[3]) return false;
+    let odd = false;
+    for (const ring of zone.rings) {
+      for (let i = 0, j = ring.length - 2; i < ring.length; j = i, i += 2) {
+        if ((ring[i + 1] > y) !== (ring[j + 1] > y) &&
+          x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]) odd = !odd;
+      }
+    }
+    return odd;
+  };
+
+  // For each zone, the larger zones around its middle, smallest first.
+  odanon.around = (zones) => {
+    const bySize = [...zones].sort((a, b) => a.km2 - b.km2 || a.index - b.index);
+    const result = zones.map(() => []);
+    bySize.forEach((zone, i) => {
+      if (zone.x === null) return;
+      for (let j = i + 1; j < bySize.length; j++) {
+        if (bySize[j].km2 > zone.km2 && odanon.inside(bySize[j], zone.x, zone.y)) result[zone.index].push(bySize[j].index);
+      }
+    });
+    return result;
+  };
+
   const boxOf = (rings) => {
     const box = [Infinity, Infinity, -Infinity, -Infinity];
     for (const ring of rings) {
@@ -54,49 +80,55 @@
     return { x: best.x, y: best.y };
   };
 
-  // Sums of trips over the flows; `side` is "origin" or "destination", bin and segment -1 stand for all.
-  odanon.readFlows = (flows) => {
-    const ends = { origin: flows.o, destination: flows.d };
-    const other = { origin: flows.d, destination: flows.o };
-    const each = (view, visit) => {
+  // Sums of trips over the flows. A view is {side, zone, bin, segment}: side "origin" or "destination", -1 for all.
+  odanon.readFlows = (flows, zones) => {
+    const around = odanon.around(zones);
+    const near = { origin: flows.o, destination: flows.d };
+    const far = { origin: flows.d, destination: flows.o };
+    const sumBy = (view, keyOf, partnerOf) => {
+      const sums = new Map();
       for (let i = 0; i < flows.trips.length; i++) {
-        if ((view.bin < 0 || flows.bin[i] === view.bin) && (view.segment < 0 || flows.segment[i] === view.segment)) visit(i);
+        if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment)) continue;
+        const key = keyOf(i);
+        if (key < 0) continue;
+        if (!sums.has(key)) sums.set(key, { key, trips: 0, bands: [Infinity, -1], partners: new Set() });
+        const row = sums.get(key);
+        row.trips += flows.trips[i];
+        row.bands[0] = Math.min(row.bands[0], flows.band[i]);
+        row.bands[1] = Math.max(row.bands[1], flows.band[i]);
+        row.partners.add(partnerOf(i));
       }
+      return [...sums.values()].sort((a, b) => b.trips - a.trips || a.key - b.key)
+        .map((row, rank) => ({ ...row, rank, zone: row.key, partners: row.partners.size }));
     };
-    const add = (sums, key, i, partner) => {
-      const row = sums.get(key) || { trips: 0, bands: [Infinity, -1], partners: new Set() };
-      row.trips += flows.trips[i];
-      row.bands = [Math.min(row.bands[0], flows.band[i]), Math.max(row.bands[1], flows.band[i])];
-      row.partners.add(partner);
-      sums.set(key, row);
+    const remembered = new Map();
+    const areas = (view) => {
+      const key = [view.side, view.bin, view.segment].join();
+      if (!remembered.has(key)) {
+        const rows = sumBy(view, (i) => near[view.side][i], (i) => far[view.side][i]);
+        remembered.set(key, { rows, byZone: new Map(rows.map((row) => [row.zone, row])) });
+      }
+      return remembered.get(key);
     };
-    const list = (sums, named) => [...sums].sort((a, b) => b[1].trips - a[1].trips || a[0] - b[0])
-      .map(([key, row], rank) => ({ ...named(key), rank, trips: row.trips, bands: row.bands, partners: row.partners.size }));
     return {
+      around,
       // One row per area of the side.
-      areas: (view) => {
-        const sums = new Map();
-        each(view, (i) => add(sums, ends[view.side][i], i, other[view.side][i]));
-        return list(sums, (zone) => ({ zone }));
-      },
-      // One row per area at the other end of the chosen one.
-      partners: (view) => {
-        const sums = new Map();
-        each(view, (i) => { if (ends[view.side][i] === view.zone) add(sums, other[view.side][i], i, flows.bin[i]); });
-        return list(sums, (zone) => ({ zone }));
-      },
+      areas: (view) => areas(view).rows,
+      trips: (view, zone) => (areas(view).byZone.get(zone) || { trips: 0 }).trips,
+      // One row per area at the other end of the view's zone.
+      partners: (view) => sumBy(view, (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1), (i) => flows.bin[i]),
       // One row per origin and destination.
-      pairs: (view, zones) => {
-        const sums = new Map();
-        each(view, (i) => add(sums, flows.o[i] * zones + flows.d[i], i, flows.bin[i]));
-        return list(sums, (key) => ({ origin: Math.floor(key / zones), destination: key % zones }));
-      },
-      perBin: (view, bins) => {
-        const sums = Array(bins).fill(0);
-        each({ ...view, bin: -1 }, (i) => {
-          if (view.zone < 0 || ends[view.side][i] === view.zone) sums[flows.bin[i]] += flows.trips[i];
-        });
-        return sums;
+      pairs: (view) => sumBy(view, (i) => flows.o[i] * zones.length + flows.d[i], (i) => flows.bin[i])
+        .map((row) => ({ ...row, origin: Math.floor(row.key / zones.length), destination: row.key % zones.length })),
+      // The area that stands for the view's zone: itself where it has flows; else, because each bin has its own
+      // areas, the smallest one around it, or the busiest one inside it; -1 where nothing is published.
+      standIn: (view) => {
+        const { rows, byZone } = areas(view);
+        if (view.zone < 0 || byZone.has(view.zone)) return view.zone;
+        const larger = around[view.zone].find((zone) => byZone.has(zone));
+        if (larger !== undefined) return larger;
+        const inner = rows.find((row) => around[row.zone].includes(view.zone));
+        return inner ? inner.zone : -1;
       },
     };
   };

@@ -4,17 +4,6 @@
   const { el } = odanon;
   const closest = 60; // largest zoom, as a multiple of the view that shows everything
 
-  const inside = (rings, x, y) => {
-    let odd = false;
-    for (const ring of rings) {
-      for (let i = 0, j = ring.length - 2; i < ring.length; j = i, i += 2) {
-        if ((ring[i + 1] > y) !== (ring[j + 1] > y) &&
-          x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]) odd = !odd;
-      }
-    }
-    return odd;
-  };
-
   const outline = (rings) => {
     const path = new Path2D();
     for (const ring of rings) {
@@ -25,7 +14,7 @@
     return path;
   };
 
-  // zones: from odanon.readZones. on: {hover(zones, event), pick(x, y)} with zones under the pointer, smallest first.
+  // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first.
   odanon.map = (host, zones, on) => {
     const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Map of areas. Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the choice. The table lists the same areas." });
     const bar = el("div", { class: "scalebar", "aria-hidden": "true" });
@@ -37,8 +26,7 @@
 
     const paint = canvas.getContext("2d");
     const drawn = zones.filter((zone) => zone.rings.length);
-    const extentOf = (zone) => (zone.box[2] - zone.box[0]) * (zone.box[3] - zone.box[1]);
-    drawn.sort((a, b) => extentOf(b) - extentOf(a) || a.index - b.index);
+    drawn.sort((a, b) => b.km2 - a.km2 || a.index - b.index); // small areas lie on top
     const paths = new Map(drawn.map((zone) => [zone.index, outline(zone.rings)]));
     const full = drawn.reduce((box, zone) => [
       Math.min(box[0], zone.box[0]), Math.min(box[1], zone.box[1]),
@@ -47,7 +35,7 @@
     let size = { width: 0, height: 0 };
     let view = { scale: 1, x: 0, y: 0 }; // pixels per metre; the pixel of the plane's origin
     let base = 1;
-    let shown = { fills: new Map(), lines: [], chosen: -1, colour: "" };
+    let shown = { fills: new Map(), lines: [], chosen: -1, asked: -1 };
     let marked = -1;
     let waiting = false;
 
@@ -86,9 +74,14 @@
         paint.strokeStyle = halo; paint.lineWidth = (width + 2.5) * px; paint.stroke(paths.get(index));
         paint.strokeStyle = colour; paint.lineWidth = width * px; paint.stroke(paths.get(index));
       };
-      edge(shown.chosen, odanon.css("--paper"), odanon.css("--ink"), 2);
       drawLines(ratio);
       world();
+      if (shown.asked !== shown.chosen) {
+        paint.setLineDash([5 * px, 4 * px]);
+        edge(shown.asked, "transparent", odanon.css("--ink"), 1.5);
+        paint.setLineDash([]);
+      }
+      edge(shown.chosen, odanon.css("--paper"), odanon.css("--ink"), 2);
       edge(marked, odanon.css("--paper"), odanon.css("--mark"), 2);
       showScale();
     };
@@ -100,10 +93,11 @@
       const at = (zone) => [zones[zone].x * view.scale + view.x, zones[zone].y * view.scale + view.y];
       const largest = Math.max(...shown.lines.map((line) => line.trips), 1);
       const ink = odanon.css("--flow");
+      const pale = odanon.css("--flow-pale");
       const halo = odanon.css("--paper");
       for (const line of [...shown.lines].sort((a, b) => a.trips - b.trips)) {
         if (zones[line.from].x === null || zones[line.to].x === null) continue;
-        const width = 0.8 + 5.2 * Math.sqrt(line.trips / largest);
+        const width = 0.7 + 3.6 * Math.sqrt(line.trips / largest);
         const [[ax, ay], [bx, by]] = [at(line.from), at(line.to)];
         if (line.from === line.to) {
           paint.globalAlpha = 0.9;
@@ -114,13 +108,13 @@
         const bend = 0.16;
         const [cx, cy] = [(ax + bx) / 2 - (by - ay) * bend, (ay + by) / 2 + (bx - ax) * bend];
         const curve = () => { paint.beginPath(); paint.moveTo(ax, ay); paint.quadraticCurveTo(cx, cy, bx, by); paint.stroke(); };
-        paint.globalAlpha = 0.45; paint.strokeStyle = halo; paint.lineWidth = width + 1.6; curve();
+        paint.globalAlpha = 0.35; paint.strokeStyle = halo; paint.lineWidth = width + 1.4; curve();
         const shade = paint.createLinearGradient(ax, ay, bx, by);
-        shade.addColorStop(0, odanon.css("--flow-pale"));
+        shade.addColorStop(0, pale);
         shade.addColorStop(1, ink);
         paint.globalAlpha = 0.9; paint.strokeStyle = shade; paint.lineWidth = width; curve();
         paint.fillStyle = ink;
-        paint.beginPath(); paint.arc(bx, by, 1.2 + width / 2, 0, 2 * Math.PI); paint.fill();
+        paint.beginPath(); paint.arc(bx, by, 1 + width / 2, 0, 2 * Math.PI); paint.fill();
       }
       paint.globalAlpha = 1;
     };
@@ -153,8 +147,7 @@
     const under = (event) => {
       const box = canvas.getBoundingClientRect();
       const [x, y] = [(event.clientX - box.left - view.x) / view.scale, (event.clientY - box.top - view.y) / view.scale];
-      return drawn.filter((zone) => x >= zone.box[0] && x <= zone.box[2] && y >= zone.box[1] && y <= zone.box[3] && inside(zone.rings, x, y))
-        .map((zone) => zone.index).reverse();
+      return drawn.filter((zone) => odanon.inside(zone, x, y)).map((zone) => zone.index).reverse();
     };
 
     // A page that scrolls down over the map is let through, because there is nothing further out to zoom to.
@@ -169,7 +162,6 @@
     canvas.addEventListener("pointerdown", (event) => {
       if (!fingers.size) moved = 0;
       fingers.set(event.pointerId, event);
-      canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       const before = fingers.get(event.pointerId);
@@ -177,6 +169,7 @@
       const [dx, dy] = [event.clientX - before.clientX, event.clientY - before.clientY];
       moved += Math.abs(dx) + Math.abs(dy);
       if (moved < 4) return;
+      canvas.setPointerCapture(event.pointerId); // a drag goes on outside the map
       odanon.tip.hide();
       const still = [...fingers.values()].find((finger) => finger.pointerId !== event.pointerId);
       fingers.set(event.pointerId, event);
@@ -215,7 +208,8 @@
     }).observe(canvas);
 
     return {
-      // fills: Map of zone to colour; lines: [{from, to, trips}]; chosen: a zone or -1.
+      // fills: Map of zone to colour; lines: [{from, to, trips}]; chosen: the zone whose flows are shown, asked:
+      // the zone that was asked for (dashed where another stands in), both -1 for none.
       show: (layer) => { shown = layer; redraw(); },
       mark: (zone) => { if (zone !== marked) { marked = zone; redraw(); } },
       legend: (title, classes, nothing) => {

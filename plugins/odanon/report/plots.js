@@ -4,6 +4,10 @@
   const { el, svg } = odanon;
   const margin = { top: 10, right: 14, bottom: 36, left: 46 };
 
+  // The whole chart in words, for those who cannot see it.
+  const describe = (spec) => `${spec.name}. ${spec.labels.map((label, i) => (
+    `${label}: ${spec.series.map((s) => `${s.name} ${spec.format(s.values[i])}`).join(", ")}`)).join("; ")}`;
+
   const draw = (host, spec) => {
     const width = Math.max(200, host.clientWidth);
     const height = spec.height || 230;
@@ -15,7 +19,7 @@
     const slots = spec.slots || spec.labels.length;
     const slot = inner.width / slots;
     const x = (i) => margin.left + slot * (spec.at ? spec.at[i] : i);
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spec.name });
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": describe(spec) });
 
     for (let value = 0; value <= top + step / 2; value += step) {
       picture.append(
@@ -39,6 +43,9 @@
           width: Math.max(1, bar - 1),
         }));
       });
+      if (spec.marked && spec.marked[i]) {
+        group.append(svg("rect", { x: x(i) + gap / 2, y: y(0) - 4, width: bar - 1, height: 4, class: "fill-soft" }));
+      }
       const say = (event) => odanon.tip.show(spec.tip(i), event.clientX, event.clientY);
       group.addEventListener("pointermove", say);
       group.addEventListener("pointerleave", odanon.tip.hide);
@@ -55,7 +62,7 @@
   };
 
   // spec: name, x, labels, series [{name, class, values}], format, tip(i); optional height, pick(i), chosen,
-  // at and slots (positions of the bars on a longer axis).
+  // at and slots (positions of the bars on a longer axis), marked (bars to hint at without a value).
   odanon.bars = (host) => {
     let spec = null;
     let width = 0;
@@ -64,19 +71,4 @@
     }).observe(host);
     return { margin, show: (next) => { spec = next; width = host.clientWidth; draw(host, spec); } };
   };
-
-  // Counts by classes: `edges` are the lower limits of whole-number classes, the last one open.
-  odanon.histogram = (values, weights, edges) => {
-    const sums = edges.map(() => 0);
-    values.forEach((value, i) => {
-      let slot = edges.length - 1;
-      while (slot > 0 && value < edges[slot]) slot--;
-      sums[slot] += weights ? weights[i] : 1;
-    });
-    return sums;
-  };
-  odanon.classLabels = (edges, last) => edges.map((edge, i) => {
-    const end = i + 1 < edges.length ? edges[i + 1] - 1 : last;
-    return edge === end ? odanon.number(edge) : `${odanon.number(edge)}–${odanon.number(end)}`;
-  });
 })();

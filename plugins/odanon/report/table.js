@@ -29,8 +29,8 @@
         pointerenter: () => act.hover(row), pointerleave: () => act.hover(null),
         focusin: () => act.hover(row), focusout: () => act.hover(null),
         click: () => act.pick(row),
-      }, ...columns.map((column, i) => el("td", { class: column.text ? null : "n" },
-        i ? column.show(row) : el("button", { type: "button", title: column.show(row) }, el("bdi", {}, column.show(row)))))));
+      }, ...columns.map((column, i) => el("td", { class: column.text ? "name" : "n" },
+        i ? el("bdi", {}, column.show(row)) : el("button", { type: "button", title: column.show(row) }, el("bdi", {}, column.show(row)))))));
       host.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...lines)));
       if (rows.length > longest) host.append(el("p", { class: "more" }, `The first ${longest} of ${odanon.number(rows.length)}.`));
     };

@@ -6,11 +6,12 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.spatial import KDTree
 
 from odanon.simulate.city import City, People, Stream
 from odanon.simulate.plan import timeline
-from odanon.simulate.record import Rhythm, instants, positions
 from odanon.simulate.records import Records
+from odanon.simulate.rhythm import Rhythm, instants, positions
 from odanon.simulate.timeline import Timeline, local_instant
 
 _CELL_KM = 2.0  # side of the squares that the layout fills with 1, 4, 9 or 16 antennas
@@ -39,16 +40,23 @@ class Network:
         rng = self.city.rng(Stream.EVENTS, 0)
         side = int(np.ceil(self.city.radius_km / _CELL_KM))
         edges = _CELL_KM * np.arange(-side, side + 1)
-        homes, _, _ = np.histogram2d(*self.city.scatter(rng, 20_000), bins=(edges, edges))
+        x, y = self.city.scatter(rng, 20_000)
+        homes = np.histogram2d(x, y, bins=[edges, edges])[0]
         finer = np.ceil(4 * np.sqrt(homes / homes.max())).clip(1, 4).astype(int)
-        squares = [
-            _lattice(rng, edges[i], edges[j], count) for (i, j), count in np.ndenumerate(finer)
-        ]
+        squares = [_lattice(rng, float(edges[i]), float(edges[j]), count) for (i, j), count in np.ndenumerate(finer)]
         towers = np.concatenate(squares)
         return towers[np.hypot(towers[:, 0], towers[:, 1]) <= self.city.radius_km + _CELL_KM / 2]
 
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.towers)
+
     def __len__(self) -> int:
         return len(self.towers)
+
+    def nearest(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """(positions, 3) numbers of the nearest antennas, the nearest first."""
+        return self._tree.query(np.column_stack([x, y]), k=len(_RANK_SHARES))[1]
 
     def frame(self) -> pd.DataFrame:
         """The antenna table: antenna, lat, lon."""
@@ -77,17 +85,18 @@ def cdr_events(network: Network, people: People, day: date, gap_share: float) ->
     chance = talkative[segments.person[segment]] * _BUSY[hour] * _CDR_PER_DAY * _CDR_SLOT_S / 86400
     taken = rng.random(len(segment)) < chance
     segment, seconds = segment[taken], seconds[taken]
-    return _send(rng, segments.person[segment], seconds, _nearest(network, segments, segment, seconds), len(network))
+    near = network.nearest(*positions(segments, segment, seconds))
+    return _send(rng, segments.person[segment], seconds, near, len(network), closes)
 
 
 def nsd_events(network: Network, people: People, day: date, gap_share: float) -> Records:
     """Signalling of one civil day: periodic while staying, at each change of antenna while travelling."""
     rng, segments, opens, closes = _day(network, people, day)
     segment, seconds = instants(rng, segments, opens, closes, Rhythm(_NSD_STAY_S, _NSD_MOVE_S, gap_share))
-    near = _nearest(network, segments, segment, seconds)
+    near = network.nearest(*positions(segments, segment, seconds))
     handover = np.append(True, near[1:, 0] != near[:-1, 0])[: len(segment)]
     kept = ~segments.moving[segment] | handover
-    return _send(rng, segments.person[segment[kept]], seconds[kept], near[kept], len(network))
+    return _send(rng, segments.person[segment[kept]], seconds[kept], near[kept], len(network), closes)
 
 
 def _day(network: Network, people: People, day: date) -> tuple[np.random.Generator, Timeline, int, int]:
@@ -98,16 +107,8 @@ def _day(network: Network, people: People, day: date) -> tuple[np.random.Generat
     return rng, timeline(city, people, day, day), opens, closes
 
 
-def _nearest(network: Network, segments: Timeline, segment: np.ndarray, seconds: np.ndarray) -> np.ndarray:
-    """(events, 3) numbers of the nearest antennas, the nearest first."""
-    from scipy.spatial import KDTree
-
-    x, y = positions(segments, segment, seconds)
-    return KDTree(network.towers).query(np.column_stack([x, y]), k=len(_RANK_SHARES))[1]
-
-
 def _send(
-    rng: np.random.Generator, person: np.ndarray, seconds: np.ndarray, near: np.ndarray, towers: int
+    rng: np.random.Generator, person: np.ndarray, seconds: np.ndarray, near: np.ndarray, towers: int, closes: int
 ) -> Records:
     """Connect each event to one of its nearest antennas and add ping-pongs and jumps, sorted by person and time."""
     n = len(person)
@@ -123,6 +124,7 @@ def _send(
     row = np.concatenate([np.arange(n), swing, jump])
     later = np.concatenate([np.zeros(n), step * _STEP_S, np.full(len(jump), _STEP_S / 2)])
     on = np.concatenate([antenna, near[swing, step % 2], rng.integers(0, towers, len(jump))])
-    time = np.floor(seconds[row] + later).astype(np.int64) * 1_000_000
+    time = np.floor(seconds[row] + later).astype(np.int64)
     order = np.lexsort((time, person[row]))
-    return Records(person[row][order].astype(np.int16), time[order], {"antenna": on[order]})
+    order = order[time[order] < closes]
+    return Records(person[row][order].astype(np.int16), time[order] * 1_000_000, {"antenna": on[order]})

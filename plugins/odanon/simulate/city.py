@@ -153,7 +153,9 @@ class City:
         x, y = self.scatter(rng, count, concentration)
         return Sites(x, y, 1 + rng.pareto(1.5, count))
 
-    def scatter(self, rng: np.random.Generator, count: int, concentration: float = 1.0) -> tuple[np.ndarray, ...]:
+    def scatter(
+        self, rng: np.random.Generator, count: int, concentration: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draw positions from the mixture of centres; what falls outside the disc is spread evenly over it."""
         x0, y0, spread, share = self.centres
         centre = np.searchsorted(np.cumsum(share), rng.random(count)).clip(max=len(share) - 1)

@@ -72,9 +72,7 @@ def soil_events(rng: np.random.Generator, events: Records, share: float, zone: Z
     return dirt
 
 
-def _copies(
-    rng: np.random.Generator, rows: Records, share: float, zone: ZoneInfo, kinds: Sequence[str]
-) -> Dirt:
+def _copies(rng: np.random.Generator, rows: Records, share: float, zone: ZoneInfo, kinds: Sequence[str]) -> Dirt:
     """Copies of random rows with a kind each; those whose kind concerns the time have it spoiled."""
     count = rng.binomial(len(rows), share)
     source = np.sort(rng.integers(0, max(len(rows), 1), count))

@@ -8,8 +8,8 @@ import numpy as np
 
 from odanon.simulate.city import City, People, Stream
 from odanon.simulate.plan import timeline
-from odanon.simulate.record import Rhythm, instants, positions
 from odanon.simulate.records import Records
+from odanon.simulate.rhythm import Rhythm, instants, positions
 from odanon.simulate.timeline import local_instant
 
 _LOG_STRAY_KM = (math.log(0.5), math.log(5.0))
@@ -31,7 +31,7 @@ def day_points(city: City, people: People, day: date, device: Device) -> Records
     opens, closes = local_instant(day, city.zone), local_instant(day + timedelta(days=1), city.zone)
     segments = timeline(city, people, day, day)
     segment, seconds = instants(rng, segments, opens, closes, device.rhythm)
-    lat, lon = positions(city, segments, segment, seconds)
+    lat, lon = city.to_degrees(*positions(segments, segment, seconds))
     _blur(rng, city, lat, lon, device)
     person = segments.person[segment].astype(np.int16)
     points = Records(person, np.floor(seconds).astype(np.int64) * 1_000_000, {"lat": lat, "lon": lon})

@@ -33,6 +33,19 @@ class _Agenda:
     until: np.ndarray  # leave at this time of day, or later if `least` asks for it
 
 
+@dataclass
+class _Course:
+    """What each person then does: (people, slots) arrays of the trip to each slot and the stay in it."""
+
+    went: np.ndarray
+    depart: np.ndarray  # seconds after 04:00, as arrive and leave
+    arrive: np.ndarray
+    leave: np.ndarray
+    dx: np.ndarray  # kilometres
+    dy: np.ndarray
+    bow: np.ndarray
+
+
 def timeline(city: City, people: People, first: date, last: date) -> Timeline:
     """All segments that touch the civil days first..last (and the rest of their plan-days)."""
     days = [first + timedelta(days=i) for i in range(-1, (last - first).days + 1)]
@@ -44,7 +57,8 @@ def plan_day(city: City, people: People, day: date) -> Timeline:
     rng = city.rng(Stream.PLAN, people.chunk, day.toordinal())
     opens = local_instant(day, city.zone, DAY_STARTS)
     length = local_instant(day + timedelta(days=1), city.zone, DAY_STARTS) - opens
-    return _live(rng, people, _agenda(rng, people, day.weekday()), opens, length)
+    agenda = _agenda(rng, people, day.weekday())
+    return _segments(people, agenda.place, _walk(rng, people, agenda, length), opens)
 
 
 def _agenda(rng: np.random.Generator, people: People, weekday: int) -> _Agenda:
@@ -124,12 +138,11 @@ def _clock(hour: float) -> float:
     return (hour - DAY_STARTS) * _HOUR
 
 
-def _live(rng: np.random.Generator, people: People, agenda: _Agenda, opens: int, length: int) -> Timeline:
-    """Walk through the slots; a person whose day would not end at home in time stays at home instead."""
+def _walk(rng: np.random.Generator, people: People, agenda: _Agenda, length: int) -> _Course:
+    """Go through the slots; a person whose day would not end at home in time stays at home instead."""
     n = len(people)
     rows = np.arange(n)
-    leave = np.zeros((n, _SLOTS))
-    depart, arrive, dx, dy = np.zeros((4, n, _SLOTS))
+    depart, arrive, leave, dx, dy = np.zeros((5, n, _SLOTS))
     bow = rng.uniform(0.08, 0.35, (n, _SLOTS)) * rng.choice([-1.0, 1.0], (n, _SLOTS))
     leave[:, _START] = np.floor(agenda.until[:, _START])
     here, now = np.full(n, int(Place.HOME)), leave[:, _START]
@@ -143,30 +156,33 @@ def _live(rng: np.random.Generator, people: People, agenda: _Agenda, opens: int,
         leave[:, slot] = np.floor(stays_until)
         now = np.where(goes, leave[:, slot], now)
         here = np.where(goes, there, here)
-    filled = agenda.filled & (arrive[:, _NIGHT] <= length - _LAST_RETURN_S)[:, None]
+    went = agenda.filled & (arrive[:, _NIGHT] <= length - _LAST_RETURN_S)[:, None]
     leave[:, _NIGHT] = length
-    leave[~filled[:, _NIGHT], _START] = length
-    filled[:, _START] = True
+    leave[~went[:, _NIGHT], _START] = length
+    return _Course(went, depart, arrive, leave, dx, dy, bow)
 
-    # Columns alternate trip, stay, trip, stay: flattening them row by row gives segments in time order.
-    trips = filled.copy()
-    trips[:, _START] = False
-    keep = _pair(trips, filled)
-    there_x, there_y = people.x[rows[:, None], agenda.place], people.y[rows[:, None], agenda.place]
-    zero = np.zeros((n, _SLOTS))
+
+def _segments(people: People, place: np.ndarray, course: _Course, opens: int) -> Timeline:
+    """Columns alternate trip, stay, trip, stay; read row by row they are segments in the order of time."""
+    n = len(people)
+    rows = np.repeat(np.arange(n), _SLOTS).reshape(n, _SLOTS)
+    stays = course.went | (np.arange(_SLOTS) == _START)
+    there_x, there_y = people.x[rows, place], people.y[rows, place]
+    none = np.zeros((n, _SLOTS))
     columns = {
-        "person": np.repeat(rows, 2 * _SLOTS).reshape(n, -1),
-        "start": opens + _pair(depart, arrive).astype(np.int64),
-        "end": opens + _pair(arrive, leave).astype(np.int64),
-        "moving": _pair(trips, np.zeros_like(trips)),
-        "place": _pair(agenda.place, agenda.place),
-        "x": _pair(there_x - dx, there_x),
-        "y": _pair(there_y - dy, there_y),
-        "dx": _pair(dx, zero),
-        "dy": _pair(dy, zero),
-        "bow": _pair(bow, zero),
+        "person": _pair(rows, rows),
+        "start": opens + _pair(course.depart, course.arrive).astype(np.int64),
+        "end": opens + _pair(course.arrive, course.leave).astype(np.int64),
+        "moving": _pair(course.went, np.zeros_like(stays)),
+        "place": _pair(place, place),
+        "x": _pair(there_x - course.dx, there_x),
+        "y": _pair(there_y - course.dy, there_y),
+        "dx": _pair(course.dx, none),
+        "dy": _pair(course.dy, none),
+        "bow": _pair(course.bow, none),
     }
-    return Timeline(**{name: values[keep] for name, values in columns.items()})
+    exists = _pair(course.went, stays)
+    return Timeline(**{name: values[exists] for name, values in columns.items()})
 
 
 def _pair(trips: np.ndarray, stays: np.ndarray) -> np.ndarray:

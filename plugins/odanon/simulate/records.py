@@ -39,6 +39,7 @@ def _microseconds(instant: datetime) -> int:
 
 def concat(parts: Sequence[Records]) -> Records:
     """Rows put together and sorted by person; those of one person keep the order of the parts."""
+    parts = [part for part in parts if len(part)] or parts[:1]
     if len(parts) == 1:
         return parts[0]
     person = np.concatenate([part.person for part in parts])

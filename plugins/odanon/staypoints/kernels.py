@@ -9,7 +9,7 @@ _METRES_PER_DEGREE = 6371008.8 * math.pi / 180
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _squared_metres(lat_a, lon_a, lat_b, lon_b, cos_lat):  # type: ignore[no-untyped-def]
+def _squared_metres(lat_a, lon_a, lat_b, lon_b, cos_lat):
     """Squared distance on the plane tangent at `a`: within a metre of the sphere's up to several kilometres."""
     dx = (lon_b - lon_a) * cos_lat
     dy = lat_b - lat_a
@@ -17,7 +17,7 @@ def _squared_metres(lat_a, lon_a, lat_b, lon_b, cos_lat):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def dwell_stays(starts, time_us, lat, lon, radius_m, min_stay_us, max_gap_us):  # type: ignore[no-untyped-def]
+def dwell_stays(starts, time_us, lat, lon, radius_m, min_stay_us, max_gap_us):
     """Row numbers of the first and last fix of every stay and its mean position, person by person."""
     capacity = len(time_us)
     first = np.empty(capacity, np.int64)

@@ -12,7 +12,7 @@ from odanon.plugin import parameters_of
 def check_parameters(plugin: Any) -> None:
     """Frozen, described, and unchanged by a round trip through JSON."""
     cls = type(plugin)
-    assert cls.__doc__ and cls.__doc__.strip(), f"{cls.__name__} has no docstring; its first line is shown to users"
+    assert (cls.__doc__ or "").strip(), f"{cls.__name__} has no docstring; its first line is shown to users"
     parameters = parameters_of(plugin)
     again = TypeAdapter(cls).validate_python(json.loads(json.dumps(parameters)))
     assert again == plugin, f"{cls.__name__} changes when its parameters go through JSON"

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,12 +48,17 @@ def finish_bucket(stream: Path, target: Path) -> tuple[int, int]:
     Returns the number of repeated rows and of people. Sorting makes the file independent of reading order.
     """
     with pa.OSFile(str(stream), "rb") as source:
-        points = pa.ipc.open_stream(source).read_pandas()
-    points = sort_points(points)
-    repeated = np.zeros(len(points), dtype=bool)
-    repeated[1:] = np.all(
-        [points[name].to_numpy()[1:] == points[name].to_numpy()[:-1] for name in points.columns], axis=0
-    )
+        points = sort_points(pa.ipc.open_stream(source).read_pandas())
+    repeated = repeats_previous(points)
     points = points[~repeated]
     pq.write_table(pa.Table.from_pandas(points, POINTS, preserve_index=False), target, compression="zstd")
     return int(repeated.sum()), int(points["person"].nunique())
+
+
+def repeats_previous(points: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which rows equal the row before them in every column."""
+    repeated = np.zeros(len(points), dtype=bool)
+    values = [points["time"].to_numpy("datetime64[us]"), *(points[c].to_numpy() for c in ("person", "lat", "lon"))]
+    if len(points):
+        repeated[1:] = np.all([column[1:] == column[:-1] for column in values], axis=0)
+    return repeated

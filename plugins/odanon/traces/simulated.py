@@ -12,8 +12,8 @@ from odanon.plugin import parameter, plugin
 from odanon.simulate.city import City, People, Stream, chunks, draw_people
 from odanon.simulate.dirt import soil_points
 from odanon.simulate.gps import Device, day_points
-from odanon.simulate.record import Rhythm
 from odanon.simulate.records import Records, concat, frame
+from odanon.simulate.rhythm import Rhythm
 from odanon.simulate.timeline import civil_days
 
 EPOCH = date(2000, 1, 1)
@@ -77,13 +77,13 @@ class Simulated:
     def _day(
         self, city: City, people: People, day: date, start: datetime, end: datetime
     ) -> tuple[list[Records], Records]:
-        """(rows with a zone, rows without) of one civil day within the window."""
+        """(good rows and bad rows with a zone, rows without) of one civil day within the window."""
         points = day_points(city, people, day, self.device)
         dirt = soil_points(city.rng(Stream.DIRT, people.chunk, day.toordinal()), points, self.dirt, city.zone)
         inside = points.inside(start, end)
         zoned, naive = dirt.take(inside[dirt.source]).split()
         good = points if inside.all() else points.take(inside)
-        return [good, zoned] if len(zoned) else [good], naive
+        return [good, zoned], naive
 
     @property
     def city(self) -> City:

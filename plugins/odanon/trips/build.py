@@ -20,9 +20,7 @@ def build_trips(
     """
     here, there = stays.iloc[:-1], stays.iloc[1:]
     departure, arrival = here["end"].reset_index(drop=True), there["start"].reset_index(drop=True)
-    distance = great_circle_m(
-        *(frame[name].to_numpy() for frame in (here, there) for name in ("lat", "lon"))
-    )
+    distance = great_circle_m(*(frame[name].to_numpy() for frame in (here, there) for name in ("lat", "lon")))
     keep = (
         (here["person"].to_numpy() == there["person"].to_numpy())
         & (distance >= min_distance_m)

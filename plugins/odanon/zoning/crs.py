@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import AfterValidator
 
 from odanon.zoning.tiles import FloatArray
@@ -49,7 +50,7 @@ def to_metres(lat: FloatArray, lon: FloatArray, crs: str) -> tuple[FloatArray, F
     return Transformer.from_crs("EPSG:4326", crs, always_xy=True).transform(lon, lat)
 
 
-def to_degrees(x: FloatArray, y: FloatArray, crs: str) -> tuple[FloatArray, FloatArray]:
+def to_degrees(x: npt.NDArray, y: npt.NDArray, crs: str) -> tuple[FloatArray, FloatArray]:
     """Latitude and longitude of projected points."""
     from pyproj import Transformer
 

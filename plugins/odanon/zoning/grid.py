@@ -55,7 +55,7 @@ class GridZoning:
                 " use the zoning that assigned them"
             )
         cell = np.array([(match[2], match[3]) for match in parsed if match], dtype=np.int64)
-        row, col = cell[:, 0], cell[:, 1]
+        row, col = cell.T
         lat, lon = to_degrees((col + 0.5) * self.cell_m, (row + 0.5) * self.cell_m, self.crs)
         cells = GridCells(row, col, self.cell_m)
         return Tiles(names, lat, lon, "grid", draw=lambda: _squares(cells, self.crs), cells=cells)

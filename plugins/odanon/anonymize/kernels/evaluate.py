@@ -68,15 +68,17 @@ def evaluate_rows(rows, begin, end, o_size, size, lambda_, left, right, result, 
 
 
 @njit(cache=True, nogil=True)
-def best_cut(parent, emitted, row, lambda_, total, whole):  # type: ignore[no-untyped-def]
+def best_cut(parent, node_count, emitted, row, lambda_, total, whole):  # type: ignore[no-untyped-def]
     """Bottom-up over the origin tree: a node as one area, or the best of its children.
 
     `emitted` says which nodes have a row of their own; the others repeat a child's row or are too large to pay.
-    Returns (K, A) of the root; `whole` marks the nodes that are better not split.
+    `node_count` is 1 for tiles, which cannot be split. Returns (K, A) of the root; `whole` marks the nodes that are better not split.
     """
     total[:] = 0
     for node in range(len(parent)):
-        whole[node] = emitted[node] and keep_whole(lambda_, row[0, node] - total[0, node], row[1, node] - total[1, node])
+        gain, cost = row[0, node] - total[0, node], row[1, node] - total[1, node]
+        is_tile = node_count[node] == 1
+        whole[node] = emitted[node] and (is_tile or keep_whole(lambda_, gain, cost))
         if whole[node]:
             total[0, node] = row[0, node]
             total[1, node] = row[1, node]

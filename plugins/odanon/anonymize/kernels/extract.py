@@ -80,12 +80,14 @@ def fill(rows, origins, o_size, size, lambda_, budget, start, published, whole, 
 
 
 @njit(cache=True, nogil=True)
-def assign(rows, origins, o_start, o_end, d_start, d_end, pair_start, destination, published, to_origin, to_node):  # type: ignore[no-untyped-def]
+def assign(rows, origins, o_ranks, d_ranks, pair_start, destination, published, to_origin, to_node):  # type: ignore[no-untyped-def]
     """Write the published (origin node, destination node) of every tile pair that a marked candidate covers.
 
-    `o_start:o_end` and `d_start:d_end` are the tile ranks of nodes; pairs of origin tile t are
+    `o_ranks` and `d_ranks` are the first and end tile ranks of the nodes; pairs of origin tile t are
     `pair_start[t]:pair_start[t + 1]`, sorted by destination rank.
     """
+    o_start, o_end = o_ranks
+    d_start, d_end = d_ranks
     chosen = np.empty(len(rows.node), np.int32)
     for origin in origins:
         n = 0

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odanon.simulate.city import City
 from odanon.simulate.timeline import Timeline
 
 _GAP_HOURS = 1.5  # mean length of a silent span
@@ -58,16 +57,11 @@ def _silent(
     return np.cumsum(change[:-1]) > 0
 
 
-def positions(
-    city: City, segments: Timeline, segment: np.ndarray, seconds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """True (latitude, longitude) at these instants; see `Timeline` for the path."""
+def positions(segments: Timeline, segment: np.ndarray, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """True (x, y) in kilometres at these instants; see `Timeline` for the path."""
     fraction = (seconds - segments.start[segment]) / (segments.end - segments.start)[segment]
     bend = 1 - fraction
-    per_lat, per_lon = city.degrees_per_km
-    lat0, lon0 = city.to_degrees(segments.x, segments.y)
-    ahead_lat, aside_lat = segments.dy * per_lat, 4 * segments.bow * segments.dx * per_lat
-    ahead_lon, aside_lon = segments.dx * per_lon, -4 * segments.bow * segments.dy * per_lon
-    lat = lat0[segment] + fraction * (ahead_lat[segment] + bend * aside_lat[segment])
-    lon = lon0[segment] + fraction * (ahead_lon[segment] + bend * aside_lon[segment])
-    return lat, lon
+    aside_x, aside_y = -4 * segments.bow * segments.dy, 4 * segments.bow * segments.dx
+    x = segments.x[segment] + fraction * (segments.dx[segment] + bend * aside_x[segment])
+    y = segments.y[segment] + fraction * (segments.dy[segment] + bend * aside_y[segment])
+    return x, y

@@ -1,0 +1,111 @@
+"""The candidate rows of chosen origin nodes, kept in memory when they fit and built anew for every use when not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.anonymize.kernels.evaluate import evaluate_rows
+from odanon.anonymize.kernels.rows import Candidates, Entries, Tree, Work, build
+from odanon.anonymize.problem import Problem
+
+CAPACITY = 32_000_000  # candidates kept in memory (12 bytes each); pages are only used as far as they are filled
+
+Sums = npt.NDArray[np.int64]  # (2, origin nodes): published volume K and cost A of each row's best pruning
+
+
+class RowSet:
+    """Rows of the origin nodes `emit`; inner candidates have |o| + |d| < `limit`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        emit: npt.NDArray[np.bool_],
+        limit: int,
+        capacity: int = CAPACITY,
+    ) -> None:
+        self.problem = problem
+        self.limit = limit
+        tree = problem.origins
+        self._tree = Tree(
+            parent=tree.parent,
+            children=np.bincount(tree.parent[:-1], minlength=len(tree)).astype(np.int32),
+            size=tree.n_tiles,
+            active=_at_or_below(tree.parent, emit),
+            emit=emit & problem.fits,
+            start=problem.entry_start,
+        )
+        n_entries = len(problem.entries.key)
+        self._capacity = max(capacity, 2 * n_entries)
+        self._stack = np.empty((2, 2 * n_entries + 1), dtype=np.int64)
+        self._kept: Candidates | None = None
+        self.emitted = np.zeros(len(tree), dtype=np.bool_)  # origin nodes with candidates, known after a pass
+
+    def __iter__(self) -> Iterator[tuple[Candidates, int, int]]:
+        """(candidates, first origin node, end of origin nodes), once when all rows fit."""
+        n_nodes = len(self._tree.parent)
+        if self._kept is not None:
+            yield self._kept, 0, n_nodes
+            return
+        problem, work, out = self.problem, self._new_work(), self._new_candidates()
+        begin = 0
+        while begin < n_nodes:
+            end = build(
+                problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, out
+            )
+            if end - begin == n_nodes:
+                self._kept = out
+            self.emitted[begin:end] = out.end[begin:end] > out.first[begin:end]
+            yield out, begin, end
+            begin = end
+
+    def evaluate(self, lambda_: float, left: Sums, right: Sums) -> Sums:
+        """(K, A) of the best pruning of every row; rows where `left` and `right` agree are settled."""
+        sums = np.zeros((2, len(self._tree.parent)), dtype=np.int64)
+        sizes = self._tree.size, self.problem.side.size
+        for rows, begin, end in self:
+            evaluate_rows(rows, begin, end, *sizes, lambda_, left, right, sums, self._stack)
+        return sums
+
+    def _new_candidates(self) -> Candidates:
+        n_nodes, volume = len(self._tree.parent), self.problem.entries.volume.dtype
+        return Candidates(
+            node=np.empty(self._capacity, dtype=np.int32),
+            volume=np.empty(self._capacity, dtype=volume),
+            below=np.empty(self._capacity, dtype=np.int32),
+            first=np.zeros(n_nodes, dtype=np.int64),
+            end=np.zeros(n_nodes, dtype=np.int64),
+        )
+
+    def _new_work(self) -> Work:
+        problem, n_origins = self.problem, len(self._tree.parent)
+        person = problem.od.person
+        n_people = int(person.max()) + 1 if problem.by_person and person is not None else 0
+        return Work(
+            row=_like(problem.entries),
+            spare=_like(problem.entries),
+            row_start=np.zeros(n_origins + 2, dtype=np.int64),
+            swept=np.zeros(n_origins + 2, dtype=np.bool_),
+            cursor=np.zeros(3, dtype=np.int64),
+            spine=np.empty((6, len(problem.destinations)), dtype=np.int64),
+            correction=np.zeros(len(problem.destinations), dtype=np.int32),
+            last_seen=np.zeros(n_people, dtype=np.int64),
+            tally=np.zeros(n_people, dtype=np.int64),
+        )
+
+
+def unsettled(n_nodes: int) -> tuple[Sums, Sums]:
+    """A left and a right that agree nowhere."""
+    return np.full((2, n_nodes), -1, dtype=np.int64), np.full((2, n_nodes), -2, dtype=np.int64)
+
+
+def _like(entries: Entries) -> Entries:
+    return Entries(*(np.empty_like(values) for values in entries))
+
+
+def _at_or_below(parent: npt.NDArray[np.int32], nodes: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    marked = nodes.tolist()
+    up = parent.tolist()
+    for node in range(len(marked) - 2, -1, -1):
+        marked[node] = marked[node] or marked[up[node]]
+    return np.array(marked, dtype=np.bool_)

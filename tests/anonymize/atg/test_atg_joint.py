@@ -1,0 +1,97 @@
+"""ATG-Joint against full enumeration on small random trees, and the properties a release promises."""
+
+import numpy as np
+import pytest
+from enumeration import MULTIPLIERS, Instance, assert_keeps_promise, best_value, cuts, instances
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from odanon.anonymize.atg_joint import AtgJoint
+from odanon.anonymize.joint import JointRows, find_multiplier
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.problem import Problem
+from odanon.errors import OdanonError
+
+promises = st.builds(
+    AtgJoint,
+    k=st.integers(2, 8),
+    unit=st.sampled_from(["trips", "persons", "vehicles"]),
+    suppression=st.sampled_from([0.0, 0.05, 0.1, 0.3]),
+)
+
+
+def possible(instance: Instance, promise: AtgJoint) -> bool:
+    return (instance.od.volume if promise.unit == "trips" else instance.od.n_people) >= promise.k
+
+
+def enumerated(instance: Instance, promise: AtgJoint) -> tuple[dict, list]:
+    rows = {o: instance.row_lines(o, promise) for o in range(len(instance.origins))}
+    return rows, cuts(instance.origins, instance.origins.root)
+
+
+@settings(max_examples=80, deadline=None)
+@given(instances(), promises)
+def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, promise: AtgJoint):
+    rows, origin_cuts = enumerated(instance, promise)
+    problem = Problem(instance.od, instance.origins, instance.destinations, promise)
+    for lambda_ in MULTIPLIERS:
+        best = max(sum(best_value(rows[o], lambda_) for o in cut) for cut in origin_cuts)
+        for limit in (1000, int(np.ceil(lambda_)) + 1):  # rows beyond the multiplier are never needed
+            line = JointRows(problem, limit).best(lambda_)
+            assert lambda_ * line.K - line.A == pytest.approx(best)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(4, 4), promises)
+def test_optimum_is_the_segment_of_the_envelope_at_the_budget(instance: Instance, promise: AtgJoint):
+    assume(possible(instance, promise))
+    problem = Problem(instance.od, instance.origins, instance.destinations, promise)
+    rows, origin_cuts = enumerated(instance, promise)
+    _, found = find_multiplier(problem)
+    bound = found.bound(problem.least)
+    for cut in origin_cuts:  # no solution within the budget is below the bound
+        lines = {(0, 0)}
+        for o in cut:
+            lines = {(K + k, A + a) for K, A in lines for k, a in rows[o]}
+        assert all(bound - 1e-6 <= A for K, A in lines if problem.least <= K)
+    assert problem.least <= found.right.K
+
+
+@settings(max_examples=80, deadline=None)
+@given(instances(), promises)
+def test_release_keeps_its_promise(instance: Instance, promise: AtgJoint):
+    assume(possible(instance, promise))
+    release = promise.anonymize(instance.od, instance.origins, instance.destinations)
+    assert_keeps_promise(instance, release, promise)
+    assert release.metrics["direction"] in ("origin-first", "destination-first")
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(), promises, st.randoms(use_true_random=False))
+def test_row_order_does_not_matter(instance: Instance, promise: AtgJoint, random):
+    assume(possible(instance, promise))
+    order = list(range(len(instance.od.trips)))
+    random.shuffle(order)
+    shuffled = ODMatrix.from_arrays(*(part[order] for part in instance.parts))
+    ours, theirs = (promise.anonymize(od, instance.origins, instance.destinations) for od in (instance.od, shuffled))
+    assert ours.flows.equals(theirs.flows)
+    assert ours.assignment.equals(theirs.assignment)
+    assert ours.metrics == theirs.metrics
+
+
+@settings(max_examples=30, deadline=None)
+@given(instances(), promises)
+def test_rows_that_do_not_fit_in_memory_are_built_again(instance: Instance, promise: AtgJoint):
+    problem = Problem(instance.od, instance.origins, instance.destinations, promise)
+    for lambda_ in (0.0, 4.0, 9.0):
+        roomy, tight = JointRows(problem, 100).best(lambda_), JointRows(problem, 100, capacity=0).best(lambda_)
+        assert (roomy.K, roomy.A) == (tight.K, tight.A)
+
+
+def test_unreachable_k_is_refused():
+    from odanon.hierarchy.tree import Hierarchy
+
+    tree = Hierarchy.from_parents(["a", "b", "root"], [2, 2, -1], kind="test")
+    od = ODMatrix.from_arrays(np.array([0, 1]), np.array([1, 0]), np.array([50, 50]), np.array([0, 1]))
+    with pytest.raises(OdanonError, match="fewer than k = 10 persons"):
+        AtgJoint().anonymize(od, tree, tree)

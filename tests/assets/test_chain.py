@@ -1,0 +1,170 @@
+"""The whole chain through Dagster on a small town, and what happens when something is wrong."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import pandas as pd
+import psycopg2
+import pytest
+from dagster import AssetKey, DagsterInstance
+from product_example import small_product
+
+from odanon.anonymize.release import Release
+from odanon.errors import OdanonError
+from odanon_assets.assets import run_stage
+from odanon_assets.build import build_definitions
+from odanon_assets.gate import verify_day
+from odanon_assets.lake import Lake
+from odanon_assets.run import run_days
+from odanon_assets.stores.embedded import EmbeddedStore
+
+DAY = date(2026, 3, 2)
+
+
+def published_files(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in (root / "published").rglob("*") if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A small town published once, for the tests that only look."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = tmp_path_factory.mktemp("town")
+        (root / "dagster").mkdir()
+        patch.setenv("ODANON_ROOT", str(root))
+        patch.setenv("ODANON_DAGSTER_DIR", str(root / "dagster"))
+        patch.setenv("DAGSTER_HOME", str(Path(__file__).parents[2]))
+        product = small_product(root)
+        (result,) = run_days(product, [DAY], resume=False)
+        assert result.error == ""
+        yield product, root
+
+
+def test_a_day_is_published_with_every_stage_recorded(town: Any) -> None:
+    product, _ = town
+    with DagsterInstance.get() as instance:
+        for stage in ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "published"):
+            key = AssetKey([product.slug, stage])
+            assert instance.get_materialized_partitions(key) == {"2026-03-02"}, stage
+            event = instance.get_latest_materialization_event(key)
+            assert event is not None
+            assert event.asset_materialization.metadata["seconds"].value >= 0
+
+
+def test_published_flows_hold_the_promise(town: Any) -> None:
+    product, root = town
+    folder = EmbeddedStore(root).current(product.product, DAY)
+    flows = pd.read_parquet(folder / "flows.parquet")
+    zones = geopandas.read_parquet(folder / "zones.parquet")
+    manifest = json.loads((folder / "release.json").read_text())
+    assert len(flows) > 10
+    assert (flows["trips"] >= product.anonymize.instance.k).all()
+    assert set(flows["origin_zone"]) | set(flows["destination_zone"]) == set(zones["zone_id"])
+    assert set(flows["persons_band"]) <= {"5-9", "10-24", "25-49", "50+"}
+    assert manifest["metrics"]["suppressed_share"] <= 0.1
+    assert verify_day(product, Lake(root), DAY) == []
+
+
+def test_published_zones_are_valid_in_postgis(town: Any, postgis_url: str) -> None:
+    product, root = town
+    zones = geopandas.read_parquet(EmbeddedStore(root).current(product.product, DAY) / "zones.parquet")
+    with psycopg2.connect(postgis_url) as connection, connection.cursor() as cursor:
+        cursor.execute("create temp table zones (zone_id text, area_km2 float8, geom geometry(MultiPolygon, 4326))")
+        rows = zip(zones["zone_id"], zones["area_km2"], zones.geometry.to_wkb(hex=True), strict=True)
+        cursor.executemany("insert into zones values (%s, %s, ST_GeomFromWKB(decode(%s, 'hex'), 4326))", list(rows))
+        cursor.execute(
+            "select count(*), bool_and(ST_IsValid(geom)),"
+            " max(abs(ST_Area(geom::geography) / 1e6 - area_km2) / area_km2) from zones"
+        )
+        count, valid, error = cursor.fetchone()
+    assert (count, valid) == (len(zones), True)
+    assert error < 0.01
+    connection.close()
+
+
+def test_running_a_day_again_is_byte_identical_and_resuming_skips_it(town: Any) -> None:
+    product, root = town
+    before = published_files(root)
+    (again,) = run_days(product, [DAY], resume=False)
+    assert again.error == ""
+    assert published_files(root) == before
+    (skipped,) = run_days(product, [DAY], resume=True)
+    assert skipped.skipped
+
+
+def test_the_plugins_are_resources_whose_config_can_be_overridden(workspace: Path) -> None:
+    product = small_product(workspace)
+    definitions = build_definitions([product])
+    result = definitions.resolve_job_def(product.slug).execute_in_process(
+        partition_key="2026-03-02",
+        run_config={"resources": {"small__anonymize": {"config": {"k": 12}}}},
+        instance=DagsterInstance.ephemeral(),
+    )
+    assert result.success
+    folder = EmbeddedStore(workspace / "data").current("small", DAY)
+    assert json.loads((folder / "release.json").read_text())["parameters"]["k"] == 12
+
+
+def test_another_k_for_a_published_day_is_refused(workspace: Path) -> None:
+    assert next(run_days(small_product(workspace), [DAY], resume=False)).error == ""
+    before = published_files(workspace / "data")
+    other = small_product(workspace, anonymize={"plugin": "atg-joint", "k": 6})
+    assert "a release is never changed" in next(run_days(other, [DAY], resume=False)).error
+    assert published_files(workspace / "data") == before
+
+
+def test_a_bad_day_is_reported_in_its_own_words_and_the_next_runs(workspace: Path) -> None:
+    strict = small_product(workspace, checks={"max_unknown_zone": 0.0}, zoning={"plugin": "h3", "resolution": 8})
+    assert next(run_days(strict, [DAY], resume=False)).error == ""
+    dirty = small_product(
+        workspace, source={"plugin": "simulated", "people": 100, "dirt": 0.3}, checks={"max_quarantined": 0.01}
+    )
+    result = next(run_days(dirty, [date(2026, 3, 3)], resume=False))
+    assert "of the input rows are bad, above checks.max_quarantined = 1.0%" in result.error
+    assert EmbeddedStore(workspace / "data").windows("small") == ["2026-03-02"]
+
+
+def leaky(self: Any, od: Any, origins: Any, destinations: Any) -> Release:
+    """An anonymiser that publishes every pair as it is."""
+    tiles = origins.tiles[od.pairs.origin], destinations.tiles[od.pairs.destination]
+    return Release.from_nodes(od, origins, destinations, *tiles, {})
+
+
+def test_a_bad_anonymiser_publishes_nothing(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    product = small_product(workspace)
+    monkeypatch.setattr(type(product.anonymize.instance), "anonymize", leaky)
+    error = next(run_days(product, [DAY], resume=False)).error
+    assert error.startswith("check verifier failed: at-least-k")
+    assert EmbeddedStore(workspace / "data").windows("small") == []
+
+
+def test_publishing_alone_is_refused_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A blocking check holds only inside its run, so the publishing stage verifies by itself."""
+    product = small_product(workspace)
+    monkeypatch.setattr(type(product.anonymize.instance), "anonymize", leaky)
+    next(run_days(product, [DAY], resume=False))
+    for stage in ("metrics", "published"):
+        plugins = {"zoning": product.zoning.instance} if stage == "published" else {}
+        if stage == "metrics":
+            run_stage(product, stage, DAY, plugins)
+        else:
+            with pytest.raises(OdanonError, match="is not published: at-least-k"):
+                run_stage(product, stage, DAY, plugins)
+    assert EmbeddedStore(workspace / "data").windows("small") == []
+
+
+def test_a_stage_without_its_input_says_what_to_run(workspace: Path) -> None:
+    product = small_product(workspace)
+    with pytest.raises(OdanonError, match="odanon run small --date 2026-03-02"):
+        run_stage(product, "trips", DAY, {"engine": product.engine.instance})
+
+
+def test_no_pickle_is_written(town: Any) -> None:
+    _, root = town
+    suffixes = {path.suffix for path in (root / "work").rglob("*") if path.is_file()}
+    assert suffixes == {".parquet", ".json"}

@@ -1,0 +1,86 @@
+"""Metrics on an example computed by hand, and E against a dense twin."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.release import Release
+from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.generalisation import Generalisation
+from odanon.metrics.reconstruction import Reconstruction
+from odanon.testing.anonymizers import random_city
+
+# all -> left (a, b), right (c): post-order a b left c right all
+TREE = Hierarchy.from_parents(["all", "left", "right", "a", "b", "c"], [-1, 0, 0, 1, 1, 2], kind="hand")
+NODE = {label: node for node, label in enumerate(TREE.label)}
+ROWS = pd.DataFrame(
+    {"origin": ["a", "b", "c"], "destination": ["c", "c", "a"], "person": [1, 2, 3], "trips": [6, 2, 2]}
+)
+
+
+def hand_release() -> tuple[ODMatrix, Release]:
+    """a->c and b->c are published as left->right (|o| = 2, |d| = 1), c->a is suppressed."""
+    od = ODMatrix.from_frame(ROWS, TREE, TREE)
+    origin = np.array([NODE["left"], NODE["left"], -1])
+    destination = np.array([NODE["right"], NODE["right"], -1])
+    return od, Release.from_nodes(od, TREE, TREE, origin, destination, {})
+
+
+def test_generalisation_by_hand() -> None:
+    figures = Generalisation().evaluate(*hand_release())
+    assert figures["G"] == 3 * 8
+    assert figures["Gbar"] == 3
+    assert figures["S"] == pytest.approx(0.2)
+    assert (figures["flows"], figures["min_persons"], figures["min_trips"]) == (1, 2, 8)
+
+
+def test_reconstruction_by_hand() -> None:
+    # left->right spreads 8 as 4 + 4 over a->c and b->c: |4-6| + |4-2| + 2 suppressed = 6 of 10.
+    assert Reconstruction().evaluate(*hand_release())["E"] == pytest.approx(0.6)
+
+
+def test_a_window_combines_its_matrices() -> None:
+    for metric, expected in ((Generalisation(), {"Gbar": 3, "S": 0.2, "flows": 2}), (Reconstruction(), {"E": 0.6})):
+        figures = pd.DataFrame([metric.evaluate(*hand_release())] * 2)
+        combined = metric.combine(figures)
+        for name, value in expected.items():
+            assert combined[name] == pytest.approx(value)
+
+
+@given(st.integers(0, 10_000))
+def test_sparse_reconstruction_loss_equals_the_dense_one(seed: int) -> None:
+    tree, rows = random_city(seed)
+    od = ODMatrix.from_frame(rows, tree, tree)
+    rng = np.random.default_rng(seed)
+    # A random cut of the tree on both sides, some flows suppressed.
+    cut = _random_cut(tree, rng)
+    origin, destination = cut[od.pairs.origin], cut[od.pairs.destination]
+    lost = rng.random((len(tree), len(tree)))[origin, destination] < 0.3
+    release = Release.from_nodes(od, tree, tree, np.where(lost, -1, origin), np.where(lost, -1, destination), {})
+    dense = np.zeros((tree.n_leaves, tree.n_leaves))
+    dense[od.pairs.origin, od.pairs.destination] = od.pairs.trips
+    rebuilt = np.zeros_like(dense)
+    node = {label: number for number, label in enumerate(tree.label)}
+    for flow in release.flows.itertuples():
+        o, d = node[flow.origin], node[flow.destination]
+        block = np.ix_(range(tree.tile_start[o], tree.tile_end[o]), range(tree.tile_start[d], tree.tile_end[d]))
+        rebuilt[block] += flow.trips / (flow.origin_tiles * flow.destination_tiles)
+    expected = np.abs(rebuilt - dense).sum() / dense.sum()
+    assert Reconstruction().evaluate(od, release)["E"] == pytest.approx(expected)
+
+
+def _random_cut(tree: Hierarchy, rng: np.random.Generator) -> np.ndarray:
+    """The node that each tile rank is published at, for a random partition of the tree."""
+    chosen = np.empty(tree.n_leaves, dtype=np.int64)
+    stack = [tree.root]
+    while stack:
+        node = stack.pop()
+        children = np.flatnonzero(tree.parent == node)
+        if len(children) and rng.random() < 0.6:
+            stack.extend(children.tolist())
+        else:
+            chosen[tree.tile_start[node] : tree.tile_end[node]] = node
+    return chosen

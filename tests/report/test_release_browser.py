@@ -1,0 +1,143 @@
+"""The release report in a real browser: scripts run without a complaint, views can be clicked and linked."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from urllib.parse import urlencode
+
+import pytest
+
+from odanon.report.release import render_release
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install chromium to open the report")
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
+    " --disable-sync --enable-logging=stderr --window-size=1280,1800 --virtual-time-budget=4000 --dump-dom"
+)
+
+# Runs `act`, waits for the page to draw, then leaves what a reader would see in the page itself.
+PROBE = """<script>
+setTimeout(() => {
+  const press = (node, kind, x, y) => (
+    node.dispatchEvent(new PointerEvent(kind, {clientX: x, clientY: y, pointerId: 1, bubbles: true})));
+  %s
+  setTimeout(() => {
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const text = (selector) => document.querySelector(selector).textContent;
+    const canvas = document.querySelector("canvas");
+    const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const seen = {
+      title: text("#panel-title"), text: text("#panel-text"), when: text("#when"), tip: text(".tip"),
+      heads: all("#table th").map((head) => head.textContent),
+      rows: all("#table tbody tr").map((row) => [...row.cells].map((cell) => cell.textContent)),
+      hash: location.hash, plots: all(".plot svg").length,
+      colours: new Set(new Uint32Array(pixels.data.buffer)).size,
+      overflow: document.documentElement.scrollWidth - innerWidth,
+    };
+    const note = Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)});
+    document.body.append(note);
+  }, 500);
+}, 500);
+</script></body>"""
+
+
+@pytest.fixture
+def look(small_release, tmp_path):
+    def open_page(hash_: dict | None = None, act: str = "", release=small_release) -> dict:
+        file = tmp_path / "report.html"
+        file.write_text(render_release(*release).replace("</body>", PROBE % act), encoding="utf-8")
+        address = f"{file.as_uri()}#{urlencode(hash_ or {})}"
+        command = [CHROMIUM, *OPTIONS.split(), f"--user-data-dir={tmp_path / 'profile'}", address]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert "CONSOLE" not in done.stderr, done.stderr
+        return json.loads(unescape(re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)[1]))
+
+    return open_page
+
+
+def busiest(flows, column="origin_zone"):
+    totals = flows.groupby(column)["trips"].sum()
+    return totals.idxmax(), int(totals.max())
+
+
+def test_the_overview_lists_the_busiest_origin_first(look, small_release):
+    flows, _, _ = small_release
+    zone, trips = busiest(flows)
+    seen = look()
+    assert seen["title"] == f"All day: {flows['origin_zone'].nunique()} origin areas"
+    assert seen["rows"][0][:2] == [zone, f"{trips:,}"]
+    assert seen["when"] == f"All day: {flows['trips'].sum():,} trips"
+    assert seen["plots"] == 4
+    assert seen["colours"] > 20
+    assert seen["overflow"] <= 0
+
+
+def test_a_linked_origin_and_bin_show_the_destinations_of_that_bin(look, small_release):
+    flows, _, _ = small_release
+    row = flows.sort_values("trips").iloc[-1]
+    stamp = row["time_bin"].strftime("%Y-%m-%dT%H:%MZ")
+    seen = look({"origin": row["origin_zone"], "bin": stamp})
+    same = flows[(flows["origin_zone"] == row["origin_zone"]) & (flows["time_bin"] == row["time_bin"])]
+    assert seen["title"] == f"From {row['origin_zone']}"
+    assert len(seen["rows"]) == min(200, len(same))
+    assert seen["rows"][0][:2] == [row["destination_zone"], f"{row['trips']:,}"]
+    assert seen["rows"][0][3] == row["persons_band"]
+
+
+def test_a_linked_destination_shows_its_origins(look, small_release):
+    flows, _, _ = small_release
+    zone, trips = busiest(flows, "destination_zone")
+    seen = look({"destination": zone})
+    assert seen["title"] == f"To {zone}"
+    assert f"{trips:,} trips from" in seen["text"]
+    assert seen["heads"][0] == "Origin"
+
+
+def test_a_click_on_the_map_chooses_the_area_there_and_the_address_remembers_it(look, small_release):
+    middle = """
+      const canvas = document.querySelector("canvas"), box = canvas.getBoundingClientRect();
+      const x = box.left + box.width / 2, y = box.top + box.height / 2;
+      press(canvas, "pointermove", x, y); press(canvas, "pointerdown", x, y); press(canvas, "pointerup", x, y);
+      press(canvas, "pointermove", x, y);"""
+    seen = look(act=middle)
+    zone = seen["title"].removeprefix("From ")
+    assert zone in set(small_release[0]["origin_zone"])
+    assert seen["hash"] == f"#origin={zone}"
+    assert "people per time bin" in seen["tip"]
+
+
+@pytest.mark.parametrize(("presses", "descending"), [(1, False), (2, True)])
+def test_pressing_a_heading_sorts_and_turns(look, presses, descending):
+    press = 'document.querySelectorAll("#table th button")[1].click();'
+    trips = [int(row[1].replace(",", "")) for row in look(act=press * presses)["rows"]]
+    assert trips == sorted(trips, reverse=descending)
+
+
+def test_an_area_absent_in_a_bin_is_represented_by_another_and_the_page_says_so(look, small_release):
+    flows, _, _ = small_release
+    present = flows.groupby("origin_zone")["time_bin"].unique()
+    for zone, bins in present.items():
+        absent = sorted(set(flows["time_bin"]) - set(bins))
+        if absent:
+            seen = look({"origin": zone, "bin": absent[0].strftime("%Y-%m-%dT%H:%MZ")})
+            assert "stands in for" in seen["text"] or "nothing is published here" in seen["text"]
+            return
+    pytest.fail("the generated release should have areas that differ between bins")
+
+
+def test_hostile_names_and_one_bin_without_people_still_open(look, small_release):
+    flows, zones, release = small_release
+    first = flows[flows["time_bin"] == flows["time_bin"].max()].assign(persons_band=None)
+    name = "</script><img src=x onerror=alert(1)>\u202e"
+    old = busiest(first)[0]
+    hostile = (
+        first.replace({"origin_zone": {old: name}, "destination_zone": {old: name}}),
+        zones.replace({"zone_id": {old: name}}),
+        {**release, "title": name},
+    )
+    seen = look({"origin": name}, release=hostile)
+    assert seen["title"] == f"From {name}"
+    assert "People" not in seen["heads"]
