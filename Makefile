@@ -9,8 +9,7 @@ STAMP := $(VENV)/.installed
 
 export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
-export ODANON_DAGSTER_DIR ?= $(ODANON_ROOT)/dagster
-export DAGSTER_HOME ?= $(CURDIR)
+export DAGSTER_HOME ?= $(ODANON_ROOT)/dagster
 
 .PHONY: help install demo up test lint bench stress schema lock clean
 
@@ -23,10 +22,10 @@ $(STAMP): pyproject.toml requirements.lock deploy/setup/environment.sh
 	@deploy/setup/environment.sh $(PYTHON) $(VENV)
 	@touch $@
 
-demo: $(STAMP) | $(ODANON_DAGSTER_DIR) ## Simulate a city and publish three days of it on the embedded store
+demo: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Simulate a city and publish three days of it on the embedded store
 	@$(BIN)/odanon run demo --from 2026-03-02 --to 2026-03-04 --resume
 
-up: $(STAMP) | $(ODANON_DAGSTER_DIR) ## Dagster UI on 127.0.0.1:3000 with the products loaded
+up: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on 127.0.0.1:3000 with the products loaded
 	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
 
 test: lint ## Lint, types and all tests, real PostGIS included
@@ -54,5 +53,5 @@ lock: $(STAMP) ## Resolve the locked versions again
 clean: ## Remove the environment and all data made here
 	rm -rf $(VENV) odanon_data .mypy_cache .ruff_cache .hypothesis
 
-$(ODANON_DAGSTER_DIR):
-	@mkdir -p $@
+$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
+	@mkdir -p $(@D) && ln -sf $(CURDIR)/dagster.yaml $@

@@ -1,8 +1,10 @@
 """Running days of a product through Dagster in this process, without the daemon's waits."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 
 from dagster import DagsterEventType, DagsterInstance, Definitions, ExecuteInProcessResult
 
@@ -32,12 +34,19 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
     """Materialise every stage of each day; a bad day is reported and the next one runs."""
     definitions = build_definitions([product])
     store = EmbeddedStore(default_root())
-    with DagsterInstance.get() as instance:
+    with _instance() as instance:
         for day in days:
             if resume and store.current(product.product, day) is not None:
                 yield DayResult(day, skipped=True)
             else:
                 yield DayResult(day, skipped=False, error=_run_day(definitions, product, day, instance))
+
+
+def _instance() -> DagsterInstance:
+    """The instance of DAGSTER_HOME, by default a folder under the data root."""
+    home = os.environ.setdefault("DAGSTER_HOME", str(default_root() / "dagster"))
+    Path(home).mkdir(parents=True, exist_ok=True)
+    return DagsterInstance.get()
 
 
 def _run_day(definitions: Definitions, product: Product, day: date, instance: DagsterInstance) -> str:
@@ -49,7 +58,10 @@ def _run_day(definitions: Definitions, product: Product, day: date, instance: Da
 
 
 def _first_error(result: ExecuteInProcessResult) -> str:
-    """The sentence of the first failure: a stage's own words, or the check that blocked."""
+    """The sentence of the first failure: the check that blocked, or a stage's own words."""
+    for evaluation in result.get_asset_check_evaluations():
+        if not evaluation.passed:
+            return f"check {evaluation.check_name} failed: {evaluation.description}"
     for event in result.all_events:
         if event.event_type == DagsterEventType.STEP_FAILURE:
             error = event.step_failure_data.error
@@ -57,7 +69,4 @@ def _first_error(result: ExecuteInProcessResult) -> str:
                 error = error.cause
             if error is not None:
                 return error.message.strip().removeprefix("odanon.errors.OdanonError: ")
-    for evaluation in result.get_asset_check_evaluations():
-        if not evaluation.passed:
-            return f"check {evaluation.check_name} failed: {evaluation.description}"
     return "the run failed; look at it in the Dagster UI (`make up`)"

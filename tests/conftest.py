@@ -38,12 +38,7 @@ def shared_data() -> Path:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root, product folder and Dagster home of one test."""
-    for name, part in (
-        ("ODANON_ROOT", "data"),
-        ("ODANON_PRODUCTS", "pipelines"),
-        ("ODANON_DAGSTER_DIR", "dagster"),
-    ):
+    for name, part in (("ODANON_ROOT", "data"), ("ODANON_PRODUCTS", "pipelines"), ("DAGSTER_HOME", "dagster")):
         (tmp_path / part).mkdir()
         monkeypatch.setenv(name, str(tmp_path / part))
-    monkeypatch.setenv("DAGSTER_HOME", str(TESTS.parent))
     return tmp_path

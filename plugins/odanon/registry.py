@@ -49,8 +49,9 @@ class Plugin:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the parameters."""
-        return TypeAdapter(self.cls).json_schema()
+        """JSON Schema of the parameters, with every reference resolved."""
+        schema = TypeAdapter(self.cls).json_schema()
+        return _inlined(schema, schema.pop("$defs", {}))
 
     @property
     def parameters(self) -> Iterator[Parameter]:
@@ -60,6 +61,16 @@ class Plugin:
     def create(self, parameters: dict[str, Any]) -> Any:
         """A validated instance; raises pydantic's ValidationError on a bad parameter."""
         return TypeAdapter(self.cls).validate_python(parameters)
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+    return {key: _inlined(item, definitions) for key, item in schema.items()}
 
 
 def _type_name(field: dict[str, Any]) -> str:

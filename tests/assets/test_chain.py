@@ -37,8 +37,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Any:
         root = tmp_path_factory.mktemp("town")
         (root / "dagster").mkdir()
         patch.setenv("ODANON_ROOT", str(root))
-        patch.setenv("ODANON_DAGSTER_DIR", str(root / "dagster"))
-        patch.setenv("DAGSTER_HOME", str(Path(__file__).parents[2]))
+        patch.setenv("DAGSTER_HOME", str(root / "dagster"))
         product = small_product(root)
         (result,) = run_days(product, [DAY], resume=False)
         assert result.error == ""

@@ -65,4 +65,6 @@ def flows(n_pairs: int, centres: np.ndarray, rng: np.random.Generator) -> pd.Dat
     keys = rng.permutation(keys)[:n_pairs]
     trips = np.minimum(1 + rng.pareto(1.3, n_pairs) * 0.8, 50_000).astype(np.int64)
     del grid
-    return pd.DataFrame({"origin": (keys // n).astype(np.int32), "destination": (keys % n).astype(np.int32), "trips": trips})
+    return pd.DataFrame(
+        {"origin": (keys // n).astype(np.int32), "destination": (keys % n).astype(np.int32), "trips": trips}
+    )

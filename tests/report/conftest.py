@@ -124,8 +124,8 @@ def _record(flows: pd.DataFrame, zones: pd.DataFrame, trips: int) -> dict[str, A
         "parameters": {"algorithm": "atg-joint", "k": K, "unit": "persons", "suppression": 0.1},
         "metrics": {
             "flows": len(flows),
-            "origin_areas": int(flows["origin_zone"].nunique()),
-            "destination_areas": int(flows["destination_zone"].nunique()),
+            "origin_areas": int(flows.groupby("time_bin")["origin_zone"].nunique().max()),
+            "destination_areas": int(flows.groupby("time_bin")["destination_zone"].nunique().max()),
             "trips_published": kept,
             "suppressed_share": round(1 - kept / trips, 3),
             "gbar": round(float((size * flows["trips"]).sum() / kept), 1),

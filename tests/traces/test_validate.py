@@ -52,11 +52,12 @@ def test_good_rows_are_kept_and_others_of_the_source_are_outside_the_window() ->
     assert (tally.read, tally.kept, tally.outside_window, tally.quarantined) == (3, 2, 1, 0)
 
 
-def test_times_without_a_zone_are_refused() -> None:
-    frame = points(lat=[45.0])
+def test_times_without_a_zone_are_quarantined() -> None:
+    frame = points(lat=[45.0, 46.0])
     frame["time"] = frame["time"].dt.tz_localize(None)
-    with pytest.raises(OdanonError, match="declare the zone"):
-        validate(frame, START, END, Tally())
+    tally = Tally()
+    assert len(validate(frame, START, END, tally)) == 0
+    assert (tally.read, tally.reasons["no_time_zone"], tally.kept) == (2, 2, 0)
 
 
 def test_a_missing_column_is_named() -> None:

@@ -4,7 +4,7 @@ from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.protection import Protection
 from odanon.anonymize.release import Release
 from odanon.hierarchy.tree import Hierarchy
-from odanon.plugin import parameters_of, plugin
+from odanon.plugin import plugin
 
 
 @plugin
@@ -16,15 +16,4 @@ class AtgJoint(Protection):
         from odanon.anonymize.joint import solve_both
         from odanon.anonymize.problem import Problem
 
-        self.check(od)
-        self.check_trees(origins, destinations)
-        solution, direction = solve_both(Problem(od, origins, destinations, self))
-        return Release.from_nodes(
-            od,
-            origins,
-            destinations,
-            solution.pair_origin,
-            solution.pair_destination,
-            {"algorithm": "atg-joint", **parameters_of(self)},
-            {**solution.metrics(od.volume), "direction": direction},
-        )
+        return solve_both(Problem.checked(od, origins, destinations, self)).release("atg-joint")

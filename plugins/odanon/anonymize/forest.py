@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,18 @@ from odanon.anonymize.kernels.rows import Candidates
 from odanon.anonymize.problem import Problem
 from odanon.anonymize.rowset import RowSet, Sums, unsettled
 from odanon.anonymize.sba import Found, Line, search
+from odanon.anonymize.solution import Solution
 from odanon.errors import OdanonError
+
+
+class BudgetExceeded(OdanonError):
+    """Given origin areas leave out too much whatever the destinations."""
+
+
+OVER_BUDGET = (
+    "these origin areas leave out more than the budget allows whatever the destinations;"
+    " raise v_target, suppression or max_tiles, or lower k"
+)
 
 _FILL_STEP = 0.9  # ratio of the multipliers at which the rest of the budget is offered
 
@@ -53,10 +65,7 @@ class Forest:
             return Found(left, left, 1)
         right = self.best(feasible)
         if least > right.K:
-            raise OdanonError(
-                "these origin areas leave out more than the budget allows whatever the destinations;"
-                " raise v_target, suppression or max_tiles, or lower k"
-            )
+            raise BudgetExceeded(OVER_BUDGET)
         found = search(left, right, least, self.best)
         return Found(found.left, found.right, found.evaluations + 2)
 
@@ -76,24 +85,23 @@ class Forest:
         select(self.candidates, self.areas, *self._sizes, lambda_, *self._marks(published))
         return published
 
-    def assign(self, published: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The published origin and destination node of every tile pair, -1 where it is suppressed."""
+    def solution(self, published: npt.NDArray[np.bool_], figures: dict[str, Any]) -> Solution:
+        """Where the published candidates put every tile pair."""
         problem, pairs = self.problem, self.problem.od.pairs
-        to_origin = np.full(len(pairs.trips), -1, dtype=np.int32)
-        to_node = np.full(len(pairs.trips), -1, dtype=np.int32)
+        nodes = np.full((2, len(pairs.trips)), -1, dtype=np.int32)
         origins, destinations = problem.origins, problem.destinations
-        assign(
+        K, A = assign(
             self.candidates,
             self.areas,
+            *self._sizes,
             (origins.tile_start, origins.tile_end),
             (destinations.tile_start, destinations.tile_end),
             problem.pair_start,
             pairs.destination,
             published,
-            to_origin,
-            to_node,
+            nodes,
         )
-        return to_origin, to_node
+        return Solution(problem, self.areas, nodes[0], nodes[1], int(K), int(A), figures)
 
     @property
     def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

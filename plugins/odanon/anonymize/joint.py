@@ -5,23 +5,25 @@ pass over the origin tree takes J_o = min(B_o, sum of the children's J). The mul
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymize.forest import Forest, largest_size, top_multiplier
+from odanon.anonymize.kernels.cut import topmost
 from odanon.anonymize.kernels.evaluate import best_cut
 from odanon.anonymize.problem import Problem
 from odanon.anonymize.rowset import CAPACITY, RowSet, Sums, unsettled
 from odanon.anonymize.sba import Found, Line, search
+from odanon.anonymize.solution import Solution
 from odanon.errors import OdanonError
 
 _FIRST_LIMIT = 32
 
 
 class JointRows:
-    """Rows of every origin node that can pay below the multiplier `limit`."""
+    """Rows of every origin node (of those in `within`) that can pay below the multiplier `limit`."""
 
     def __init__(self, problem: Problem, limit: int, capacity: int = CAPACITY) -> None:
         self.problem = problem
@@ -38,7 +40,7 @@ class JointRows:
         return Line(K, A, lambda_, sums)
 
     def areas(self, line: Line[Sums]) -> npt.NDArray[np.int64]:
-        """The origin areas of a solution, with the nodes that publish nothing left out."""
+        """The origin areas of a solution; nodes below which nothing is published have none."""
         whole = self._cut(line.lambda_, line.state)[2]
         return topmost(self.problem.origins.parent, whole)
 
@@ -47,19 +49,6 @@ class JointRows:
         whole = np.empty(len(tree), dtype=np.bool_)
         K, A = best_cut(tree.parent, tree.size, self.rows.emitted, sums, lambda_, np.empty_like(sums), whole)
         return int(K), int(A), whole
-
-
-def topmost(parent: npt.NDArray[np.int32], marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Marked nodes without a marked node above."""
-    covered = marked.tolist()
-    up = parent.tolist()
-    top = []
-    for node in range(len(up) - 1, -1, -1):
-        above = up[node] >= 0 and covered[up[node]]
-        if covered[node] and not above:
-            top.append(node)
-        covered[node] = covered[node] or above
-    return np.array(top[::-1], dtype=np.int64)
 
 
 def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
@@ -72,7 +61,7 @@ def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
         joint = JointRows(problem, limit)
         right = joint.best(top_multiplier(problem) if complete else float(limit))
         evaluations += 1
-        if problem.least <= right.K:
+        if right.K >= problem.least:
             break
         if complete:
             raise OdanonError(
@@ -81,67 +70,29 @@ def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
         limit *= 2
     left = joint.best(0.0)
     evaluations += 1
-    if problem.least <= left.K:
+    if left.K >= problem.least:
         return joint, Found(left, left, evaluations)
     found = search(left, right, problem.least, joint.best)
-    return joint, Found(found.left, found.right, evaluations + found.evaluations)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Where every pair is published (-1 = suppressed), the cost G, the volume published and the search's figures."""
-
-    pair_origin: npt.NDArray[np.int32]
-    pair_destination: npt.NDArray[np.int32]
-    G: int
-    published: int
-    lambda_: float
-    bound: float
-    evaluations: int
-
-    def metrics(self, volume: int) -> dict[str, float | int]:
-        """Release-level figures; `G_bound` is what no release of this direction can undercut."""
-        return {
-            "G": self.G,
-            "Gbar": self.G / self.published,
-            "S": volume - self.published,
-            "S_share": 1 - self.published / volume,
-            "lambda": self.lambda_,
-            "evaluations": self.evaluations,
-            "G_bound": self.bound,
-        }
+    return joint, replace(found, evaluations=found.evaluations + evaluations)
 
 
 def solve(problem: Problem) -> Solution:
-    """Origin-first: the cut at the optimum, then its destinations at their own multiplier, then the rest of the budget."""
+    """Origin-first: the cut at the optimum, its destinations at their own multiplier, then the rest of the budget."""
     joint, found = find_multiplier(problem)
-    areas = joint.areas(found.right)
-    forest = Forest.grow(problem, areas, joint.rows.limit)
+    forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
     inner = forest.within_budget(found.right.lambda_)
-    pair_origin, pair_destination = forest.assign(forest.publish(inner))
-    kept = pair_origin >= 0
-    trips = problem.od.pairs.trips[kept]
-    sizes = problem.origins.n_tiles[pair_origin[kept]] + problem.destinations.n_tiles[pair_destination[kept]]
-    return Solution(
-        pair_origin,
-        pair_destination,
-        int((trips * sizes).sum()),
-        int(trips.sum()),
-        found.right.lambda_,
-        found.bound(problem.least),
-        found.evaluations + inner.evaluations,
-    )
+    figures = {
+        "lambda": found.right.lambda_,
+        "evaluations": found.evaluations + inner.evaluations,
+        "G_bound": found.bound(problem.least),
+    }
+    return forest.solution(forest.publish(inner), figures)
 
 
-def solve_both(problem: Problem) -> tuple[Solution, str]:
-    """Solve origin-first and destination-first on two threads; the finer one and its name (origin-first on ties)."""
+def solve_both(problem: Problem) -> Solution:
+    """Solve origin-first and destination-first on two threads and keep the finer (origin-first on ties)."""
     with ThreadPoolExecutor(2) as threads:
         by_origin, by_destination = threads.map(solve, (problem, problem.transposed))
-    if by_destination.G * by_origin.published < by_origin.G * by_destination.published:
-        flipped = replace(
-            by_destination,
-            pair_origin=problem.back(by_destination.pair_destination),
-            pair_destination=problem.back(by_destination.pair_origin),
-        )
-        return flipped, "destination-first"
-    return by_origin, "origin-first"
+    best = by_destination.seen_from(problem) if by_destination.finer_than(by_origin) else by_origin
+    direction = "destination-first" if best.by_destination else "origin-first"
+    return replace(best, figures={**best.figures, "direction": direction})

@@ -28,6 +28,15 @@ class Problem:
     destinations: Hierarchy
     protection: Protection
 
+    def __post_init__(self) -> None:
+        self.protection.check_trees(self.origins, self.destinations)
+
+    @classmethod
+    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, protection: Protection) -> "Problem":
+        """A problem that can be solved, or an error that says why not."""
+        protection.check(od)
+        return cls(od, origins, destinations, protection)
+
     @cached_property
     def transposed(self) -> "Problem":
         """The same problem seen from the destinations."""

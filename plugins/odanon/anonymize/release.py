@@ -33,6 +33,23 @@ class Areas:
         members = np.arange(start[-1]) - np.repeat(start[:-1] - first, end - first)
         return cls(tree.label[nodes], tree.n_tiles[nodes], tree.level[nodes], start, members.astype(np.int32))
 
+    def followed_by(self, other: "Areas") -> "Areas":
+        """These areas and then the other ones."""
+        return Areas(
+            np.concatenate([self.label, other.label]),
+            np.concatenate([self.n_tiles, other.n_tiles]),
+            np.concatenate([self.level, other.level]),
+            np.concatenate([self.start, other.start[1:] + self.start[-1]]),
+            np.concatenate([self.members, other.members]),
+        )
+
+    def take(self, numbers: npt.NDArray[np.integer]) -> "Areas":
+        """The areas with the given numbers, in that order."""
+        lengths = np.diff(self.start)[numbers]
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        members = self.members[np.arange(start[-1]) - np.repeat(start[:-1] - self.start[numbers], lengths)]
+        return Areas(self.label[numbers], self.n_tiles[numbers], self.level[numbers], start, members)
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
@@ -60,27 +77,68 @@ class Release:
         pair_destination: npt.NDArray[np.integer],
         parameters: dict[str, Any],
         metrics: dict[str, Any] | None = None,
+        *,
+        contribution_cap: int | None = None,
+        extra_origins: Areas | None = None,
+        extra_destinations: Areas | None = None,
     ) -> "Release":
         """Assemble from the tree nodes that each input pair is published at (-1 = suppressed).
 
         Flows are ordered by (origin node, destination node); people are counted from the person-level rows.
+        Node numbers from the size of a tree on stand for its extra areas, which are not nodes. With a
+        `contribution_cap` a flow's trips count each person's up to the cap; the rest is metric `capped_trips`.
+        The metrics G, Gbar, S (trips) and S_share are added to the given ones.
         """
+        n_destinations = len(destinations) + (len(extra_destinations.label) if extra_destinations else 0)
         kept = np.flatnonzero(pair_origin >= 0)
-        key = pair_origin[kept].astype(np.int64) * len(destinations) + pair_destination[kept]
-        flow_keys, flow_of_kept = np.unique(key, return_inverse=True)
+        key = pair_origin[kept].astype(np.int64) * n_destinations + pair_destination[kept]
+        flow_keys, flow_of_kept = _sorted_codes(key)
         pair_flow = np.full(len(pair_origin), -1, dtype=np.int64)
         pair_flow[kept] = flow_of_kept
-        o_nodes, o_code = np.unique(flow_keys // len(destinations), return_inverse=True)
-        d_nodes, d_code = np.unique(flow_keys % len(destinations), return_inverse=True)
-        o_areas, d_areas = Areas.from_nodes(origins, o_nodes), Areas.from_nodes(destinations, d_nodes)
+        o_nodes, o_code = np.unique(flow_keys // n_destinations, return_inverse=True)
+        d_nodes, d_code = np.unique(flow_keys % n_destinations, return_inverse=True)
+        o_areas = _areas_of(origins, o_nodes, extra_origins)
+        d_areas = _areas_of(destinations, d_nodes, extra_destinations)
+        trips = np.zeros(len(flow_keys), dtype=np.int64)
+        np.add.at(trips, flow_of_kept, od.pairs.trips[kept])
+        counted = trips if contribution_cap is None else _capped_trips(od, pair_flow, len(trips), contribution_cap)
+        figures = _generalisation(trips, o_areas.n_tiles[o_code] + d_areas.n_tiles[d_code], od.volume)
+        if contribution_cap is not None:
+            figures["capped_trips"] = int((trips - counted).sum())
         return cls(
-            flows=_flow_table(od, pair_flow, len(flow_keys), (o_areas, o_code), (d_areas, d_code)),
+            flows=_flow_table(od, pair_flow, counted, (o_areas, o_code), (d_areas, d_code)),
             assignment=_assignment_table(od, origins, destinations, pair_flow),
             origins=o_areas,
             destinations=d_areas,
             parameters=parameters,
-            metrics=metrics or {},
+            metrics={**figures, **(metrics or {})},
         )
+
+
+def _generalisation(trips: npt.NDArray[np.int64], tiles: npt.NDArray[np.int64], volume: int) -> dict[str, float | int]:
+    """G, Gbar and S of flows (ALGORITHMS, Costs), before any cap on contributions."""
+    published, G = int(trips.sum()), int((trips * tiles).sum())
+    return {
+        "G": G,
+        "Gbar": G / published if published else float("nan"),
+        "S": volume - published,
+        "S_share": (volume - published) / volume if volume else 0.0,
+    }
+
+
+def _sorted_codes(keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """`np.unique` with inverse for many repetitions: hash first, sort only what is distinct."""
+    codes, distinct = pd.factorize(keys)
+    order = np.argsort(distinct)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[codes]
+
+
+def _areas_of(tree: Hierarchy, nodes: npt.NDArray[np.int64], extra: Areas | None) -> Areas:
+    inside = nodes[nodes < len(tree)]
+    areas = Areas.from_nodes(tree, inside)
+    return areas if extra is None else areas.followed_by(extra.take(nodes[len(inside) :] - len(tree)))
 
 
 def _categories(codes: npt.NDArray, labels: npt.NDArray[np.object_]) -> pd.Categorical:
@@ -91,24 +149,21 @@ def _categories(codes: npt.NDArray, labels: npt.NDArray[np.object_]) -> pd.Categ
 def _flow_table(
     od: ODMatrix,
     pair_flow: npt.NDArray[np.int64],
-    n_flows: int,
+    trips: npt.NDArray[np.int64],
     origin: tuple[Areas, npt.NDArray],
     destination: tuple[Areas, npt.NDArray],
 ) -> pd.DataFrame:
-    published = pair_flow >= 0
-    trips = np.zeros(n_flows, dtype=np.int64)
-    np.add.at(trips, pair_flow[published], od.pairs.trips[published])
     table = {
         "origin": _categories(origin[1], origin[0].label),
         "destination": _categories(destination[1], destination[0].label),
         "trips": trips,
-        "persons": pd.array(_distinct_people(od, pair_flow, n_flows), dtype="Int64"),
+        "persons": pd.array(_distinct_people(od, pair_flow, len(trips)), dtype="Int64"),
         "origin_tiles": origin[0].n_tiles[origin[1]],
         "destination_tiles": destination[0].n_tiles[destination[1]],
     }
     if od.pairs.weight is not None:
-        weights = np.bincount(pair_flow[published], od.pairs.weight[published], minlength=n_flows)
-        table["weight"] = weights
+        published = pair_flow >= 0
+        table["weight"] = np.bincount(pair_flow[published], od.pairs.weight[published], minlength=len(trips))
     return pd.DataFrame(table)
 
 
@@ -119,8 +174,22 @@ def _distinct_people(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: in
     row_flow = pair_flow[od.row_pair]
     kept = row_flow >= 0
     n_people = int(od.person.max(initial=0)) + 1
-    seen = np.unique(row_flow[kept] * n_people + od.person[kept])
+    seen = pd.unique(row_flow[kept] * n_people + od.person[kept])
     return np.bincount(seen // n_people, minlength=n_flows)
+
+
+def _capped_trips(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int, cap: int) -> npt.NDArray[np.int64]:
+    """Trips of each flow when nobody counts for more than `cap` of them."""
+    assert od.person is not None  # a cap is refused without ids
+    row_flow = pair_flow[od.row_pair]
+    kept = row_flow >= 0
+    n_people = int(od.person.max(initial=0)) + 1
+    code, seen = pd.factorize(row_flow[kept] * n_people + od.person[kept])
+    by_person = np.zeros(len(seen), dtype=np.int64)
+    np.add.at(by_person, code, od.trips[kept])
+    trips = np.zeros(n_flows, dtype=np.int64)
+    np.add.at(trips, seen // n_people, np.minimum(by_person, cap))
+    return trips
 
 
 def _assignment_table(

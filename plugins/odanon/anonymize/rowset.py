@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymize.kernels.cut import at_or_below
 from odanon.anonymize.kernels.evaluate import evaluate_rows
 from odanon.anonymize.kernels.rows import Candidates, Entries, Tree, Work, build
 from odanon.anonymize.problem import Problem
@@ -29,9 +30,9 @@ class RowSet:
         tree = problem.origins
         self._tree = Tree(
             parent=tree.parent,
-            children=np.bincount(tree.parent[:-1], minlength=len(tree)).astype(np.int32),
+            children=np.diff(tree.child_start).astype(np.int32),
             size=tree.n_tiles,
-            active=_at_or_below(tree.parent, emit),
+            active=at_or_below(tree.parent, emit),
             emit=emit & problem.fits,
             start=problem.entry_start,
         )
@@ -50,9 +51,7 @@ class RowSet:
         problem, work, out = self.problem, self._new_work(), self._new_candidates()
         begin = 0
         while begin < n_nodes:
-            end = build(
-                problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, out
-            )
+            end = build(problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, out)
             if end - begin == n_nodes:
                 self._kept = out
             self.emitted[begin:end] = out.end[begin:end] > out.first[begin:end]
@@ -101,11 +100,3 @@ def unsettled(n_nodes: int) -> tuple[Sums, Sums]:
 
 def _like(entries: Entries) -> Entries:
     return Entries(*(np.empty_like(values) for values in entries))
-
-
-def _at_or_below(parent: npt.NDArray[np.int32], nodes: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    marked = nodes.tolist()
-    up = parent.tolist()
-    for node in range(len(marked) - 2, -1, -1):
-        marked[node] = marked[node] or marked[up[node]]
-    return np.array(marked, dtype=np.bool_)

@@ -57,7 +57,9 @@ class PluginChoice(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
-        return {"oneOf": [_choice_schema(registry.find(cls.stage, name)) for name in registry.names(cls.stage)]}
+        installed = registry.names(cls.stage)
+        by_name = {"enum": installed, "description": "a plugin with its default parameters"}
+        return {"oneOf": [by_name, *(_choice_schema(registry.find(cls.stage, name)) for name in installed)]}
 
 
 def _example(stage: str) -> str:

@@ -39,16 +39,27 @@
     return odd;
   };
 
-  // For each zone, the larger zones around its middle, smallest first.
+  // For each zone, the larger zones around its middle, smallest first. Middles are sorted from west to east, so
+  // that each zone looks only at those within its width.
   odanon.around = (zones) => {
-    const bySize = [...zones].sort((a, b) => a.km2 - b.km2 || a.index - b.index);
-    const result = zones.map(() => []);
-    bySize.forEach((zone, i) => {
-      if (zone.x === null) return;
-      for (let j = i + 1; j < bySize.length; j++) {
-        if (bySize[j].km2 > zone.km2 && odanon.inside(bySize[j], zone.x, zone.y)) result[zone.index].push(bySize[j].index);
+    const placed = zones.filter((zone) => zone.x !== null);
+    const eastward = [...placed].sort((a, b) => a.x - b.x);
+    const firstFrom = (x) => {
+      let [low, high] = [0, eastward.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (eastward[middle].x < x) low = middle + 1;
+        else high = middle;
       }
-    });
+      return low;
+    };
+    const result = zones.map(() => []);
+    for (const outer of placed.sort((a, b) => a.km2 - b.km2 || a.index - b.index)) {
+      for (let i = firstFrom(outer.box[0]); i < eastward.length && eastward[i].x <= outer.box[2]; i++) {
+        const zone = eastward[i];
+        if (zone.km2 < outer.km2 && odanon.inside(outer, zone.x, zone.y)) result[zone.index].push(outer.index);
+      }
+    }
     return result;
   };
 

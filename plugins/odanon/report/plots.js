@@ -27,7 +27,7 @@
         svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.format(value)),
       );
     }
-    const gap = Math.min(10, slot * 0.18);
+    const gap = Math.max(slot - 64 * spec.series.length, Math.min(10, slot * 0.18));
     const bar = (slot - gap) / spec.series.length;
     const widest = Math.max(...spec.labels.map((label) => label.length)) * 6.4 + 8;
     const every = Math.ceil(widest / slot);

@@ -35,7 +35,7 @@ _CARDS = (
     ("suppressed_share", "of trips left out", "too few people went that way, even between large areas"),
     ("persons_min_band", "people, at the fewest", "behind the smallest published flow"),
     ("gbar", "tiles per trip", "mean size of origin plus destination; 2 means nothing was enlarged"),
-    ("reconstruction_loss", "reconstruction loss", "spreading flows back over tiles: 0 is perfect, lower is better"),
+    ("reconstruction_loss", "reconstruction loss", "flows spread back over their tiles: 0 is perfect, 2 the worst"),
 )
 _SHARES = {"suppressed_share"}
 
@@ -122,7 +122,9 @@ def _cards(metrics: Mapping[str, Any]) -> str:
     ]
     sides = [metrics.get("origin_areas"), metrics.get("destination_areas")]
     if None not in sides:
-        cards.insert(2, _card(" × ".join(map(in_words, sides)), "areas", "distinct origins × destinations"))
+        cards.insert(
+            2, _card(" × ".join(map(in_words, sides)), "areas", "origins × destinations, in the time bin that has most")
+        )
     return "".join(cards)
 
 

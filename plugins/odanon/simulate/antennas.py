@@ -22,7 +22,7 @@ _STEP_S = 8.0  # between the events of a ping-pong
 # Call records are sparse: one chance a slot of the rhythm, taken with a probability that makes this mean.
 _CDR_SLOT_S, _CDR_PER_DAY = 240.0, 15.0
 # Signalling comes periodically while staying; on the move an event is kept when the antenna changes.
-_NSD_STAY_S, _NSD_MOVE_S = 600.0, 45.0
+_NSD_STAY_S, _NSD_MOVE_S = 300.0, 60.0
 # How busy phones are at each hour of the day, relative to the mean.
 _BUSY = np.array([3, 2, 1, 1, 1, 2, 4, 8, 12, 13, 13, 13, 14, 13, 12, 12, 13, 15, 16, 15, 13, 11, 8, 5, 3], float)
 _BUSY /= _BUSY.mean()
@@ -85,7 +85,7 @@ def cdr_events(network: Network, people: People, day: date, gap_share: float) ->
     chance = talkative[segments.person[segment]] * _BUSY[hour] * _CDR_PER_DAY * _CDR_SLOT_S / 86400
     taken = rng.random(len(segment)) < chance
     segment, seconds = segment[taken], seconds[taken]
-    near = network.nearest(*positions(segments, segment, seconds))
+    near = _near(network, segments, segment, seconds)
     return _send(rng, segments.person[segment], seconds, near, len(network), closes)
 
 
@@ -93,7 +93,7 @@ def nsd_events(network: Network, people: People, day: date, gap_share: float) ->
     """Signalling of one civil day: periodic while staying, at each change of antenna while travelling."""
     rng, segments, opens, closes = _day(network, people, day)
     segment, seconds = instants(rng, segments, opens, closes, Rhythm(_NSD_STAY_S, _NSD_MOVE_S, gap_share))
-    near = network.nearest(*positions(segments, segment, seconds))
+    near = _near(network, segments, segment, seconds)
     handover = np.append(True, near[1:, 0] != near[:-1, 0])[: len(segment)]
     kept = ~segments.moving[segment] | handover
     return _send(rng, segments.person[segment[kept]], seconds[kept], near[kept], len(network), closes)
@@ -105,6 +105,14 @@ def _day(network: Network, people: People, day: date) -> tuple[np.random.Generat
     rng = city.rng(Stream.EVENTS, 1, people.chunk, day.toordinal())
     opens, closes = local_instant(day, city.zone), local_instant(day + timedelta(days=1), city.zone)
     return rng, timeline(city, people, day, day), opens, closes
+
+
+def _near(network: Network, segments: Timeline, segment: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """(events, 3) nearest antennas; those of a stay are looked up once for all its events."""
+    near = network.nearest(segments.x, segments.y)[segment]
+    moving = segments.moving[segment]
+    near[moving] = network.nearest(*positions(segments, segment[moving], seconds[moving]))
+    return near
 
 
 def _send(
@@ -125,6 +133,7 @@ def _send(
     later = np.concatenate([np.zeros(n), step * _STEP_S, np.full(len(jump), _STEP_S / 2)])
     on = np.concatenate([antenna, near[swing, step % 2], rng.integers(0, towers, len(jump))])
     time = np.floor(seconds[row] + later).astype(np.int64)
-    order = np.lexsort((time, person[row]))
+    by_person = person[row]
+    order = np.argsort(by_person * 2**40 + time, kind="stable")
     order = order[time[order] < closes]
-    return Records(person[row][order].astype(np.int16), time[order] * 1_000_000, {"antenna": on[order]})
+    return Records(by_person[order].astype(np.int16), time[order] * 1_000_000, {"antenna": on[order]})

@@ -58,7 +58,7 @@ def simulate(
     if not source.available(start.date()):
         raise OdanonError(f"--start: no city is simulated on {start.date()}; take a day from the year 2000 on")
     with _progress() as progress:
-        task = progress.add_task(f"{people:,} people, {days} days", total=people)
+        task = progress.add_task(f"{people:,} people", total=people)
         manifest = write_city(source, mode, start.date(), days, out, lambda n: progress.advance(task, n))
     _tell(manifest, out)
 
@@ -84,14 +84,9 @@ def _progress() -> Any:
 
 
 def _tell(manifest: dict[str, Any], out: Path) -> None:
-    """Counts and paths, and where to go from here."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2), show_header=False)
+    """Counts and paths; plain lines, so that a long path is never cut."""
     for name, rows in manifest["rows"].items():
-        table.add_row(name.removesuffix(".parquet"), f"{rows:,}", str(out / name))
+        typer.echo(f"{name.removesuffix('.parquet'):<20} {rows:>14,}  {out / name}")
     for kind, rows in manifest["dirt"].items():
-        table.add_row(f"bad: {kind}", f"{rows:,}", "among the rows above")
-    table.add_row("parameters", "", str(out / "city.json"))
-    Console().print(table, highlight=False)
+        typer.echo(f"{'bad: ' + kind:<20} {rows:>14,}  among the rows above")
+    typer.echo(f"{'parameters':<20} {'':>14}  {out / 'city.json'}")

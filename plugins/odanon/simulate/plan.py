@@ -143,7 +143,7 @@ def _walk(rng: np.random.Generator, people: People, agenda: _Agenda, length: int
     n = len(people)
     rows = np.arange(n)
     depart, arrive, leave, dx, dy = np.zeros((5, n, _SLOTS))
-    bow = rng.uniform(0.08, 0.35, (n, _SLOTS)) * rng.choice([-1.0, 1.0], (n, _SLOTS))
+    bow = rng.uniform(0.05, 0.3, (n, _SLOTS)) * rng.choice([-1.0, 1.0], (n, _SLOTS))
     leave[:, _START] = np.floor(agenda.until[:, _START])
     here, now = np.full(n, int(Place.HOME)), leave[:, _START]
     for slot in range(1, _SLOTS):

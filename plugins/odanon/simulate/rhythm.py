@@ -1,5 +1,6 @@
 """When a device speaks, and where it truly is then."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +46,14 @@ def _silent(
     """Which instants (sorted by person and time) fall into a span in which the device is off."""
     length = closes - opens
     people = int(person[-1]) + 1 if len(person) else 0
-    spans = rng.poisson(people * share * length / (_GAP_HOURS * 3600))
+    mean = _GAP_HOURS * 3600
+    before = 5 * mean  # spans may have begun before the day
+    # Spans overlap: at any instant their number is Poisson, and none with probability 1 - share.
+    spans = rng.poisson(-math.log1p(-share) * people * (length + before) / mean)
     who = rng.integers(0, max(people, 1), spans)
-    begins = rng.uniform(0, length, spans)
-    ends = np.minimum(begins + rng.exponential(_GAP_HOURS * 3600, spans), length)
+    begins = rng.uniform(-before, length, spans)
+    ends = (begins + rng.exponential(mean, spans)).clip(0, length)
+    begins = begins.clip(min=0)
     # One axis for everybody: person after person, so a span is a range of rows.
     axis = person * float(length) + (seconds - opens)
     change = np.zeros(len(axis) + 1, np.int32)

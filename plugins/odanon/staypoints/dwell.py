@@ -1,7 +1,5 @@
 """Stay points by dwell: a person stays where consecutive fixes keep within a radius for long enough."""
 
-from datetime import timedelta
-
 import numpy as np
 import pandas as pd
 
@@ -14,8 +12,8 @@ class Dwell:
     """Stays within a radius of their first fix for a minimum time (sliding anchor)."""
 
     radius_m: float = parameter(100.0, "largest distance from the first fix of a stay, metres", gt=0)
-    min_stay: Duration = parameter(timedelta(minutes=10), "shortest stay")
-    max_gap: Duration = parameter(timedelta(hours=2), "a longer silence ends a stay")
+    min_stay: Duration = parameter("10min", "shortest stay")
+    max_gap: Duration = parameter("2h", "a longer silence ends a stay")
 
     def detect(self, points: pd.DataFrame) -> pd.DataFrame:
         """Stays of points sorted by person and time; columns of `odanon.staypoints.frame.STAY_COLUMNS`.

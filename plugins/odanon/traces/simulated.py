@@ -29,7 +29,7 @@ class Simulated:
     lon: float = parameter(4.85, "longitude of the middle of the city, degrees", ge=-175, le=175)
     radius_km: float = parameter(12.0, "radius of the city, kilometres", ge=1, le=60)
     timezone: str = parameter("Europe/Paris", "zone of the inhabitants' clocks, an IANA name")
-    stay_interval_s: float = parameter(300.0, "mean time between fixes while staying, seconds", ge=1, le=3600)
+    stay_interval_s: float = parameter(300.0, "mean time between fixes while staying, seconds", ge=30, le=3600)
     move_interval_s: float = parameter(30.0, "mean time between fixes while travelling, seconds", ge=1, le=3600)
     noise_m: float = parameter(10.0, "standard deviation of a fix on each axis, metres", ge=0, le=1000)
     outlier_share: float = parameter(0.01, "share of stray fixes, 0.5 to 5 km off", ge=0, le=0.5)

@@ -15,6 +15,7 @@ from odanon.errors import OdanonError
 REASONS = (
     "no_person",
     "no_time",
+    "no_time_zone",
     "not_finite",
     "out_of_range",
     "null_island",
@@ -54,7 +55,9 @@ def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally)
     if missing:
         raise OdanonError(f"the source gives no column {missing[0]!r}; map it in the product file's source")
     if getattr(points["time"].dtype, "tz", None) is None:
-        raise OdanonError("the source gives times without a time zone; declare the zone in the product file's source")
+        tally.read += len(points)
+        tally.reasons["no_time_zone"] += len(points)
+        return points.loc[[], list(COLUMNS)]
     reason = _first_reason(points, pd.Timestamp(end) + timedelta(days=1))
     inside = (points["time"] >= start) & (points["time"] < end)
     tally.read += len(points)
@@ -71,6 +74,7 @@ def _first_reason(points: pd.DataFrame, latest: pd.Timestamp) -> np.ndarray:
         tests = (
             points["person"].isna().to_numpy() | (points["person"] == "").to_numpy(bool),
             points["time"].isna().to_numpy(),
+            np.zeros(len(points), dtype=bool),  # no_time_zone concerns whole batches
             ~(np.isfinite(lat) & np.isfinite(lon)),
             (np.abs(lat) > 90) | (np.abs(lon) > 180),
             (np.abs(lat) < 0.01) & (np.abs(lon) < 0.01),

@@ -149,3 +149,36 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Protecti
     assert suppressed == release.metrics["S"] == od.volume - flows["trips"].sum()
     assert suppressed <= promise.budget(od.volume)
     assert release.metrics["G"] == ((flows["origin_tiles"] + flows["destination_tiles"]) * flows["trips"]).sum()
+
+
+def map_is_large_enough(instance: Instance, promise: Protection) -> bool:
+    return promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
+
+
+def possible(instance: Instance, promise: Protection) -> bool:
+    """Whether the whole matrix in one flow keeps the promise."""
+    root = instance.flow(instance.origins.root, instance.destinations.root, promise)
+    return root[0] == instance.od.volume
+
+
+def limits(cls: type) -> st.SearchStrategy:
+    """Promises of a plugin with at most one extra constraint."""
+    extra = st.sampled_from(
+        [
+            {"unit": "trips"},
+            {"unit": "persons"},
+            {"unit": "vehicles"},
+            {"unit": "population", "k_population": 3.25},
+            {"unit": "persons", "min_tiles": 2},
+            {"unit": "trips", "min_tiles": 3},
+            {"unit": "persons", "max_tiles": 3},
+            {"unit": "persons", "max_dominance": 0.4},
+            {"unit": "trips", "max_dominance": 0.34, "contribution_cap": 4},
+        ]
+    )
+    return st.builds(
+        lambda k, suppression, extra: cls(k=k, suppression=suppression, **extra),
+        st.integers(2, 8),
+        st.sampled_from([0.0, 0.05, 0.1, 0.3]),
+        extra,
+    )

@@ -80,21 +80,24 @@ def fill(rows, origins, o_size, size, lambda_, budget, start, published, whole, 
 
 
 @njit(cache=True, nogil=True)
-def assign(rows, origins, o_ranks, d_ranks, pair_start, destination, published, to_origin, to_node):  # type: ignore[no-untyped-def]
-    """Write the published (origin node, destination node) of every tile pair that a marked candidate covers.
+def assign(rows, origins, o_size, size, o_ranks, d_ranks, pair_start, destination, published, nodes):  # type: ignore[no-untyped-def]
+    """Write the published nodes of every tile pair that a marked candidate covers; returns (K, A) of the release.
 
     `o_ranks` and `d_ranks` are the first and end tile ranks of the nodes; pairs of origin tile t are
     `pair_start[t]:pair_start[t + 1]`, sorted by destination rank.
     """
     o_start, o_end = o_ranks
     d_start, d_end = d_ranks
-    chosen = np.empty(len(rows.node), np.int32)
+    chosen = np.empty(len(published), np.int32)
+    K, A = np.int64(0), np.int64(0)
     for origin in origins:
         n = 0
         for c in range(rows.first[origin], rows.end[origin]):
-            if published[c]:
+            if published[c] and rows.volume[c] > 0:
                 chosen[n] = rows.node[c]
                 n += 1
+                K += rows.volume[c]
+                A += rows.volume[c] * (o_size[origin] + size[rows.node[c]])
         if n == 0:
             continue
         for tile in range(o_start[origin], o_end[origin]):
@@ -112,5 +115,6 @@ def assign(rows, origins, o_ranks, d_ranks, pair_start, destination, published, 
                 if j == n:
                     break
                 if d_start[chosen[j]] <= rank:
-                    to_origin[pair] = origin
-                    to_node[pair] = chosen[j]
+                    nodes[0, pair] = origin
+                    nodes[1, pair] = chosen[j]
+    return K, A

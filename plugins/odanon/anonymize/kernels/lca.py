@@ -9,11 +9,7 @@ from odanon.hierarchy.tree import Hierarchy
 
 def lca_table(tree: Hierarchy) -> npt.NDArray[np.int32]:
     """Sparse table over the LCAs of neighbouring tile ranks: row j holds maxima of runs of 2^j neighbours."""
-    boundary = np.zeros(max(tree.n_leaves - 1, 1), dtype=np.int32)
-    below = np.flatnonzero(tree.parent >= 0)
-    up = tree.parent[below]
-    inside = tree.tile_end[below] < tree.tile_end[up]  # the last child of a node closes no boundary of it
-    boundary[tree.tile_end[below[inside]] - 1] = up[inside]
+    boundary = tree.next_lca if tree.n_leaves > 1 else np.zeros(1, dtype=np.int32)
     rows = [boundary]
     step = 1
     while 2 * step <= len(boundary):

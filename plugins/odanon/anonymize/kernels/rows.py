@@ -72,7 +72,10 @@ class Work(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Publishable pairs; those of origin node o are `first[o]:end[o]`, in post-order."""
+    """Publishable pairs; those of origin node o are `first[o]:end[o]`, in post-order.
+
+    Volume 0 marks a pair that may only be suppressed although pairs below it are publishable.
+    """
 
     node: npt.NDArray[np.int32]
     volume: npt.NDArray[np.integer]
@@ -188,17 +191,18 @@ def sweep(origin, limit, begin, end, shift, side, test, work, out, at):  # type:
             if units >= test.k and weight >= test.weight:
                 lifted = np.int64(side.lift[node])
                 size = side.size[lifted]
-                if (
-                    (above < 0 or lifted < above)
-                    and size <= test.max_tiles
-                    and (size < limit or (is_tile and lifted == node))
-                    and not (test.dominance < 1.0 and dominated(row, first, i, test, work.tally))
-                ):
-                    out.node[at] = lifted
-                    out.volume[at] = volume
-                    out.below[at] = FORCED if is_tile and lifted == node else below
-                    at += 1
-                    below = np.int64(1)
+                forced = is_tile and lifted == node
+                if above < 0 or lifted < above:
+                    safe = size <= test.max_tiles and not (
+                        test.dominance < 1.0 and dominated(row, first, i, test, work.tally)
+                    )
+                    # too large or dominated nodes above others stay, without volume: all of it may be suppressed
+                    if (safe or below > 0) and (size < limit or forced):
+                        out.node[at] = lifted
+                        out.volume[at] = volume if safe else 0
+                        out.below[at] = FORCED if forced else below
+                        at += 1
+                        below = np.int64(1)
             if above == join:
                 break
             depth -= 1

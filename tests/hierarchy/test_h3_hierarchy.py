@@ -1,0 +1,102 @@
+"""The H3 hierarchy against the h3 library."""
+
+import h3
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from random_trees import h3_tiles
+
+from odanon.errors import OdanonError
+from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.testing.hierarchies import check_hierarchy
+from odanon.zoning.grid import GridZoning
+from odanon.zoning.h3 import H3Zoning
+
+
+@given(st.integers(1, 200), st.integers(0, 99), st.sampled_from([0.001, 0.05, 2.0]), st.integers(3, 11))
+def test_parents_levels_and_sizes_are_those_of_h3(n, seed, spread, resolution):
+    tiles = h3_tiles(n, seed, spread, resolution)
+    tree = H3Hierarchy().build(tiles)
+    assert sorted(tree.label[tree.tiles]) == tiles.label.tolist()
+    for node in range(len(tree) - 1):
+        above = tree.label[tree.parent[node]]
+        assert above in ("all", h3.cell_to_parent(tree.label[node]))
+    for node, label in enumerate(tree.label):
+        if label != "all":
+            assert tree.level[node] == h3.get_resolution(label)
+            assert tree.n_tiles[node] == h3.cell_to_children_size(label, resolution)
+
+
+def test_auto_root_is_the_finest_common_ancestor():
+    tree = H3Hierarchy().build(h3_tiles(300, spread=0.01))
+    assert len(tree.children[tree.child_start[tree.root] :]) > 1
+    assert tree.label[tree.root] != "all"
+
+
+def test_one_tile_is_its_own_root():
+    tree = H3Hierarchy().build(h3_tiles(1))
+    assert len(tree) == 1
+    assert tree.n_tiles.tolist() == [1]
+
+
+def test_without_a_common_cell_a_virtual_root_sums_its_children():
+    zoning = H3Zoning(resolution=5)
+    tiles = zoning.tiles(zoning.assign(np.array([48.85, -33.9]), np.array([2.35, 151.2])))
+    tree = H3Hierarchy().build(tiles)
+    top = np.flatnonzero(tree.parent == tree.root)
+    assert tree.label[tree.root] == "all"
+    assert tree.level[top].tolist() == [0, 0]
+    assert tree.level[tree.root] == -1
+    assert tree.n_tiles[tree.root] == tree.n_tiles[top].sum()
+
+
+def test_pentagons_have_fewer_children():
+    pentagon = h3.get_pentagons(4)[0]
+    zoning = H3Zoning(resolution=6)
+    tree = H3Hierarchy(root=pentagon).build(zoning.tiles(h3.cell_to_children(pentagon, 6)))
+    assert tree.n_tiles[tree.root] == h3.cell_to_children_size(pentagon, 6) < 49
+    assert tree.n_tiles[tree.root] == tree.n_leaves
+
+
+def test_root_resolution_and_root_cell():
+    tiles = h3_tiles(300)
+    by_resolution = H3Hierarchy(root=6).build(tiles)
+    assert by_resolution.label[by_resolution.root] == "all"
+    assert set(by_resolution.level.tolist()) == {5, 6, 7, 8, 9}
+    cell = h3.cell_to_parent(tiles.label[0], 1)
+    by_cell = H3Hierarchy(root=cell).build(tiles)
+    assert by_cell.label[by_cell.root] == cell
+
+
+def test_observed_coverage_counts_the_leaves():
+    tree = H3Hierarchy(coverage="observed").build(h3_tiles(300))
+    assert tree.coverage == "observed"
+    assert np.array_equal(tree.n_tiles, tree.tile_end - tree.tile_start)
+
+
+def test_roots_that_do_not_fit_are_refused():
+    tiles = h3_tiles(300)
+    elsewhere = h3.latlng_to_cell(-33.9, 151.2, 3)
+    with pytest.raises(OdanonError, match="tiles lie outside the hierarchy root"):
+        H3Hierarchy(root=elsewhere).build(tiles)
+    with pytest.raises(OdanonError, match="finer than the tiles"):
+        H3Hierarchy(root=10).build(tiles)
+    with pytest.raises(OdanonError, match="is not an H3 cell"):
+        H3Hierarchy(root="8" + "f" * 14).build(tiles)
+    for nonsense in ("paris", 16, -1):
+        with pytest.raises(ValidationError):
+            H3Hierarchy(root=nonsense)
+
+
+def test_other_tiles_are_refused():
+    zoning = GridZoning(crs="EPSG:2154")
+    tiles = zoning.tiles(zoning.assign(np.array([48.85]), np.array([2.35])))
+    with pytest.raises(OdanonError, match="needs h3 tiles, not grid tiles"):
+        H3Hierarchy().build(tiles)
+
+
+@pytest.mark.parametrize("coverage", ["full", "observed"])
+def test_conformance(coverage):
+    check_hierarchy(H3Hierarchy(coverage=coverage), H3Zoning(), h3_tiles(100).label)
