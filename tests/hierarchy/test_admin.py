@@ -43,11 +43,17 @@ def test_tiles_below_towns_below_regions(layers):
     assert [inner[f"code:{region}/town:{town}"] for region in "SN" for town in (1, 2)] == [25] * 4
 
 
-def test_tiles_just_outside_join_the_nearest_unit(layers):
-    tree = AdminHierarchy(levels=layers, snap_m=2000).build(tiles([-1, 0, 10], range(10)))
+def test_tiles_outside_join_the_unit_they_overlap_most_or_the_nearest(layers):
+    # The unit layer ends inside a coarser tile: its middle is outside, a corner inside.
+    coarse = GridZoning(cell_m=8000, crs="EPSG:2154")
+    corner = coarse.tiles([cell_label(8000, 858, 82)])  # overlaps N by 1 x 2 km, its middle lies outside
+    tree = AdminHierarchy(levels=layers[:1], snap_m=1).build(corner)
+    assert tree.label.tolist() == [corner.label[0], "code:N", "all"]
+    apart = tiles([-2, 0, 11], range(10))
+    tree = AdminHierarchy(levels=layers, snap_m=1100).build(apart)
     assert dict(zip(tree.label, tree.n_tiles, strict=True))["code:S"] == 20
-    with pytest.raises(OdanonError, match=r"20 of 30 tiles lie more than 100 m outside all units"):
-        AdminHierarchy(levels=layers, snap_m=100).build(tiles([-1, 0, 10], range(10)))
+    with pytest.raises(OdanonError, match=r"20 of 30 tiles lie more than 900 m outside all units"):
+        AdminHierarchy(levels=layers, snap_m=900).build(apart)
 
 
 def test_parameters_come_from_a_product_file(layers):
@@ -74,3 +80,5 @@ def test_toronto_zones_below_planning_districts(shared_data):
     assert tree.n_leaves == len(zones) == 3764
     assert 90 <= len(districts) <= 105
     assert tree.is_partition(districts)
+    lake = int(tree.parent[tree.tiles[tree.rank_of["2868"]]])  # most of this zone lies in Lake Simcoe
+    assert tree.label[lake].startswith("PD:")

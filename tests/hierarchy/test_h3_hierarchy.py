@@ -22,7 +22,7 @@ def test_parents_levels_and_sizes_are_those_of_h3(n, seed, spread, resolution):
     assert sorted(tree.label[tree.tiles]) == tiles.label.tolist()
     for node in range(len(tree) - 1):
         above = tree.label[tree.parent[node]]
-        assert above in ("all", h3.cell_to_parent(tree.label[node]))
+        assert above == (h3.cell_to_parent(tree.label[node]) if tree.level[node] > 0 else "all")
     for node, label in enumerate(tree.label):
         if label != "all":
             assert tree.level[node] == h3.get_resolution(label)

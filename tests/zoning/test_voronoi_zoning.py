@@ -30,8 +30,8 @@ def test_cells_partition_the_boundary(tmp_path_factory, n, seed):
     zoning = VoronoiZoning(antennas=antennas, boundary=folder / "area.gpkg")
     tiles = zoning.tiles([f"a{i:04}" for i in range(n)])
     union = shapely.union_all(tiles.geometry)
-    assert shapely.area(tiles.geometry).sum() == pytest.approx(area.area, rel=1e-3)
-    assert shapely.area(shapely.symmetric_difference(union, area)) < 1e-3 * area.area
+    assert shapely.area(tiles.geometry).sum() == pytest.approx(area.area, rel=1e-5)
+    assert shapely.area(shapely.symmetric_difference(union, area)) < 1e-5 * area.area
 
 
 def test_points_belong_to_the_nearest_antenna_and_lie_in_its_cell(tmp_path):

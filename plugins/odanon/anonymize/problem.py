@@ -73,7 +73,7 @@ class Problem:
     @property
     def by_person(self) -> bool:
         """Whether the kernels must see who travels."""
-        return self.protection.unit != "trips" or self.protection.max_dominance is not None
+        return self.protection.unit != "trips"
 
     @property
     def shift(self) -> int:
@@ -123,7 +123,6 @@ class Problem:
         promise = self.protection
         return Test(
             k=promise.k,
-            people=promise.unit != "trips",
             weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
             max_tiles=_NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
             dominance=1.0 if promise.max_dominance is None else promise.max_dominance,

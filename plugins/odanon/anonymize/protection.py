@@ -36,6 +36,8 @@ class Protection:
     def __post_init__(self) -> None:
         if (self.unit == "population") != (self.k_population is not None):
             raise OdanonError("k_population and unit population belong together; give both or neither")
+        if self.unit == "trips" and (self.max_dominance is not None or self.contribution_cap is not None):
+            raise OdanonError("max_dominance and contribution_cap limit persons; unit trips does not know them")
         if self.max_tiles is not None and self.max_tiles < self.min_tiles:
             raise OdanonError("max_tiles is smaller than min_tiles; no area can have both")
 
@@ -43,14 +45,16 @@ class Protection:
         """Refuse a matrix that can never satisfy the promise, before any work."""
         if len(od.trips) == 0:
             raise OdanonError("the matrix is empty; there is nothing to anonymise")
-        if self.needs_people and od.person is None:
+        if self.unit == "trips":
+            available = od.volume
+        elif od.n_people is None:
             raise OdanonError(
-                f"unit {self.unit} and the limits on one person's part need a person id on every row and this"
-                " matrix has none; give person-level rows, or ask for unit trips without these limits knowing"
-                " that it does not protect persons"
+                f"unit {self.unit} needs a person id on every row and this matrix has none;"
+                " give person-level rows, or ask for unit trips knowing that it does not protect persons"
             )
-        available = od.volume if self.unit == "trips" else od.n_people
-        if available is not None and available < self.k:
+        else:
+            available = od.n_people
+        if available < self.k:
             raise OdanonError(
                 f"the whole matrix holds fewer than k = {self.k} {self.unit}; use a longer window or a smaller k"
             )
@@ -61,11 +65,6 @@ class Protection:
         """Refuse hierarchies without a single area of `min_tiles`."""
         if self.min_tiles > min(origins.n_tiles[-1], destinations.n_tiles[-1]):
             raise OdanonError(f"min_tiles = {self.min_tiles} exceeds the whole map; lower it or use finer tiles")
-
-    @property
-    def needs_people(self) -> bool:
-        """Whether a release cannot be made without ids."""
-        return self.unit != "trips" or self.max_dominance is not None or self.contribution_cap is not None
 
     def budget(self, volume: int) -> int:
         """C: trips of `volume` that may be left out; the share is read as the decimal it was written as."""

@@ -72,17 +72,14 @@ class Lead:
     def _publishable(self, rest: npt.NDArray[np.int64], n: int, promise: Protection) -> npt.NDArray[np.bool_]:
         """Whether each rest keeps the promise; `rest` numbers the hidden pairs, -1 elsewhere."""
         od, hidden = self.od, rest >= 0
-        if not promise.needs_people:
+        if promise.unit == "trips":
             return np.bincount(rest[hidden], od.pairs.trips[hidden], n) >= promise.k
         row_rest = rest[od.row_pair]
         rows = row_rest >= 0
         frame = pd.DataFrame({"rest": row_rest[rows], "person": od.person[rows], "trips": od.trips[rows]})  # type: ignore[index]
         people = frame.groupby(["rest", "person"])["trips"].sum().clip(upper=promise.contribution_cap)
         by_rest = people.groupby("rest").agg(["size", "sum", "max"]).reindex(range(n), fill_value=0)
-        units = by_rest["size"]
-        if promise.unit == "trips":
-            units = frame.groupby("rest")["trips"].sum().reindex(range(n), fill_value=0)
-        good = units >= promise.k
+        good = by_rest["size"] >= promise.k
         if promise.k_population is not None:
             assert od.weight is not None
             good &= np.bincount(row_rest[rows], od.weight[rows], n) >= promise.k_population

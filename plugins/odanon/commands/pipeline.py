@@ -1,5 +1,6 @@
 """Running products: `odanon run`, `odanon summary`."""
 
+import sys
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,11 +131,16 @@ def _print_summaries(console: Any, product: str) -> None:
     }
     for label, text in rows.items():
         console.print(f"  [bold]{label:<11}[/bold]{text}", highlight=False, soft_wrap=True)
-    console.print(
-        '\nNext: open the report in a browser; `odanon sql "select * from flows limit 5"`; `make up` for the Dagster UI;'
-        "\n      copy pipelines/demo.yaml and point it at your own data; `odanon plugins` shows what it may say.",
-        highlight=False,
+    command = _short(Path(sys.argv[0])) if Path(sys.argv[0]).name == "odanon" else "odanon"
+    steps = (
+        "open the report in a browser",
+        f'{command} sql "select * from flows order by trips desc limit 5"',
+        "make up, then look at the Dagster UI",
+        f"copy pipelines/demo.yaml and point it at your own data; {command} plugins shows what it may say",
     )
+    console.print("\nNext:")
+    for step in steps:
+        console.print(f"  - {step}", highlight=False, soft_wrap=True)
 
 
 def _short(path: Path) -> str:

@@ -56,7 +56,9 @@ class VoronoiZoning:
         if self.boundary is None:
             hull = shapely.convex_hull(shapely.multipoints(np.column_stack([sites.x, sites.y])))
             return shapely.buffer(hull, self.buffer_m)
-        return _transform(read_area(self.boundary), lambda lon, lat: to_metres(lat, lon, sites.crs))
+        # Long edges are straight in degrees, hence bent in metres: points every 0.01 degrees follow the bend.
+        area = shapely.segmentize(read_area(self.boundary), 0.01)
+        return _transform(area, lambda lon, lat: to_metres(lat, lon, sites.crs))
 
     @cached_property
     def _cells(self) -> ObjectArray:

@@ -31,7 +31,6 @@ class Test(NamedTuple):
     """When a flow is publishable."""
 
     k: int
-    people: bool  # k counts people; else trips
     weight: int  # least weight in fixed point; 0 = not tested
     max_tiles: int
     dominance: float  # largest share of one person; 1 = not tested
@@ -187,7 +186,7 @@ def sweep(origin, limit, begin, end, shift, side, test, work, out, at):  # type:
                 above = spine[0, depth - 1]
             else:
                 above = join
-            units = count if test.people else volume
+            units = count if people else volume
             if units >= test.k and weight >= test.weight:
                 lifted = np.int64(side.lift[node])
                 size = side.size[lifted]
