@@ -29,6 +29,7 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
             suppressed_trips=int(suppressed["trips"].sum()),
             k=parameters["k"],
             unit=parameters["unit"],
+            contribution_cap=parameters.get("contribution_cap"),
         )
     return _add_up(findings)
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from odanon.anonymize.files import read_releases, write_releases
 from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymize.window import release_window
 from odanon.errors import OdanonError
 from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy
@@ -69,7 +69,7 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> di
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
-        write_releases(folder, _release_all(anonymize, matrices, tree), tree, tree)
+        write_releases(folder, release_window(anonymize, matrices, tree, tree), tree, tree)
         figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
         return write_figures(folder, figures)
 
@@ -105,28 +105,6 @@ def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> It
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
         yield pd.Timestamp(str(time_bin)).to_pydatetime(), ODMatrix.from_frame(rows, tree, tree)
-
-
-def _release_all(anonymizer: Any, matrices: dict[datetime, ODMatrix], tree: Hierarchy) -> dict[datetime, Release]:
-    large_enough = {bin_: od for bin_, od in matrices.items() if _units(od, anonymizer.unit) >= anonymizer.k}
-    if hasattr(anonymizer, "anonymize_window"):
-        released = anonymizer.anonymize_window(list(large_enough.values()), tree, tree)
-    else:
-        released = [anonymizer.anonymize(matrix, tree, tree) for matrix in large_enough.values()]
-    releases = dict(zip(large_enough, released, strict=True))
-    nothing = {
-        bin_: _suppressed(od, tree, parameters_of(anonymizer)) for bin_, od in matrices.items() if bin_ not in releases
-    }
-    return releases | nothing
-
-
-def _units(matrix: ODMatrix, unit: str) -> int:
-    return matrix.volume if unit == "trips" else matrix.n_people or 0
-
-
-def _suppressed(matrix: ODMatrix, tree: Hierarchy, parameters: dict[str, Any]) -> Release:
-    nowhere = np.full(len(matrix.pairs.trips), -1)
-    return Release.from_nodes(matrix, tree, tree, nowhere, nowhere, parameters)
 
 
 def _tile_labels(rows: pd.DataFrame) -> np.ndarray:

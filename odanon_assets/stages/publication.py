@@ -4,12 +4,13 @@ from datetime import date
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from odanon.anonymize.files import read_releases
+from odanon.anonymize.zones import release_zones
 from odanon.errors import OdanonError
-from odanon.hierarchy.zones import zones_table
 from odanon.privacy.bands import persons_band, rounded
+from odanon.privacy.promise import promise
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon_assets.files import sha256
@@ -25,7 +26,7 @@ _PUBLIC_METRICS = {
     "origin_areas": "origin_areas",
     "destination_areas": "destination_areas",
     "published_trips": "trips_published",
-    "S": "suppressed_share",
+    "S_share": "suppressed_share",
     "Gbar": "gbar",
     "E": "reconstruction_loss",
 }
@@ -62,9 +63,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
     release = release_id(name, day, {**identity, "odanon": version("odanon")})
     tree = read_tree(lake, product, day)
     flows = public_flows(product, lake, day, release, parameters["k"])
-    zones_used = np.unique(flows[["origin_zone", "destination_zone"]].to_numpy(object).astype(str))
-    nodes = np.flatnonzero(np.isin(tree.label.astype(str), zones_used))
-    zones = zones_table(tree, zoning.tiles(tree.label[tree.tiles]), nodes)
+    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
+    zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     manifest = {
         "release_id": release,
         "product": name,
@@ -73,7 +73,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
         "window_start": day.isoformat(),
         "timezone": product.timezone,
         "licence": product.publish.licence,
-        "promise": _promise(parameters),
+        "promise": promise(parameters),
         "parameters": {
             **parameters,
             "zoning": product.zoning.model_dump(),
@@ -106,12 +106,6 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, k: int) 
         }
     )
     return public[list(FLOW_COLUMNS)]
-
-
-def _promise(parameters: dict[str, Any]) -> str:
-    if parameters["unit"] == "trips":
-        return f"not person-anonymous: every flow holds at least {parameters['k']} trips"
-    return f"every flow holds at least {parameters['k']} distinct {parameters['unit']}"
 
 
 def _public_metrics(figures: dict[str, float], flows: pd.DataFrame) -> dict[str, Any]:

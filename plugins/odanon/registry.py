@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
 
@@ -29,7 +29,7 @@ class Parameter:
 
     name: str
     type: str
-    default: Any
+    default: str
     description: str
 
 
@@ -56,7 +56,8 @@ class Plugin:
     @property
     def parameters(self) -> Iterator[Parameter]:
         for name, field in self.schema.get("properties", {}).items():
-            yield Parameter(name, _type_name(field), field.get("default"), field.get("description", ""))
+            default = f"default {field['default']}" if "default" in field else "required"
+            yield Parameter(name, _type_name(field), default, field.get("description", ""))
 
     def create(self, parameters: dict[str, Any]) -> Any:
         """A validated instance; raises pydantic's ValidationError on a bad parameter."""
@@ -113,6 +114,40 @@ def find(stage: str, name: str) -> Plugin:
     if not callable(getattr(cls, method, None)):
         raise OdanonError(f"the {stage} plugin {name!r} has no method {method}(); see `odanon.testing`")
     return Plugin(stage, name, point.dist.name if point.dist else "unknown", cls)
+
+
+def create(stage: str, name: str, parameters: dict[str, Any]) -> Any:
+    """A validated plugin; a bad parameter is one sentence."""
+    try:
+        return find(stage, name).create(parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or name
+        raise OdanonError(f"{key}: {explain(first)}") from None
+
+
+def explain(error: Any) -> str:
+    """What is wrong with a value and what to do, from one of pydantic's error records."""
+    kind, context = error["type"], error.get("ctx", {})
+    match kind:
+        case "missing" | "missing_keyword_only_argument":
+            return "this key is missing; add it"
+        case "extra_forbidden" | "unexpected_keyword_argument":
+            return "there is no such key here; remove it or correct its spelling"
+        case "greater_than_equal":
+            return f"too small; give {context['ge']} or more"
+        case "greater_than":
+            return f"too small; give more than {context['gt']}"
+        case "less_than_equal":
+            return f"too large; give {context['le']} or less"
+        case "less_than":
+            return f"too large; give less than {context['lt']}"
+        case "literal_error":
+            return f"not a choice; use {context['expected']}"
+        case "value_error":
+            return str(context["error"])
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{message}; correct the value"
 
 
 def all_plugins() -> list[Plugin]:

@@ -1,13 +1,16 @@
 """User-supplied trees."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
 from odanon.hierarchy.table import TableHierarchy
+from odanon.hierarchy.zones import zones_table
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.h3 import H3Zoning
+from odanon.zoning.tiles import unplaced
 
 
 @pytest.fixture
@@ -52,6 +55,13 @@ def test_other_column_names_and_repeated_rows(tmp_path, tiles):
     pd.DataFrame({"tile": [*tiles.label, tiles.label[0]], "zone": "city"}).to_csv(tmp_path / "t.csv")
     tree = TableHierarchy(path=tmp_path / "t.csv", child="tile", parent="zone").build(tiles)
     assert len(tree) == 4
+
+
+def test_labels_without_a_place_are_enough(tmp_path):
+    tree = TableHierarchy(path=write(tmp_path, [("a", "x"), ("b", "x")])).build(unplaced(["b", "a", "a"]))
+    assert tree.label.tolist() == ["a", "b", "x"]
+    with pytest.raises(OdanonError, match="cannot be drawn"):
+        zones_table(tree, unplaced(["a", "b"]), np.array([tree.root]))
 
 
 def test_mistakes_are_told(tmp_path, tiles):

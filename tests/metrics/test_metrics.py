@@ -33,7 +33,7 @@ def test_generalisation_by_hand() -> None:
     figures = Generalisation().evaluate(*hand_release())
     assert figures["G"] == 3 * 8
     assert figures["Gbar"] == 3
-    assert figures["S"] == pytest.approx(0.2)
+    assert (figures["S"], figures["S_share"]) == (2, pytest.approx(0.2))
     assert (figures["flows"], figures["min_persons"], figures["min_trips"]) == (1, 2, 8)
 
 
@@ -43,7 +43,7 @@ def test_reconstruction_by_hand() -> None:
 
 
 def test_a_window_combines_its_matrices() -> None:
-    for metric, expected in ((Generalisation(), {"Gbar": 3, "S": 0.2, "flows": 2}), (Reconstruction(), {"E": 0.6})):
+    for metric, expected in ((Generalisation(), {"Gbar": 3, "S": 4, "S_share": 0.2, "flows": 2}), (Reconstruction(), {"E": 0.6})):
         figures = pd.DataFrame([metric.evaluate(*hand_release())] * 2)
         combined = metric.combine(figures)
         for name, value in expected.items():

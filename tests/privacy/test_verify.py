@@ -64,6 +64,18 @@ def test_a_flow_listed_twice_is_found() -> None:
     assert "duplicate-flows" in rules(pd.concat([FLOWS, FLOWS]))
 
 
+def test_a_contribution_cap_counts_each_person_up_to_the_cap() -> None:
+    capped = FLOWS.assign(trips=[3])  # one person made two of the four trips
+    found = verify(
+        ROWS, capped, ORIGIN_TILES, DESTINATION_TILES, suppressed_trips=5, k=3, unit="persons", contribution_cap=1
+    )
+    assert found == []
+    found = verify(
+        ROWS, FLOWS, ORIGIN_TILES, DESTINATION_TILES, suppressed_trips=5, k=3, unit="persons", contribution_cap=1
+    )
+    assert {finding.rule for finding in found} == {"volumes", "conservation"}
+
+
 def test_findings_name_the_rule_and_never_a_person() -> None:
     found = verify(ROWS, FLOWS, ORIGIN_TILES, DESTINATION_TILES, suppressed_trips=5, k=4, unit="persons")
     assert [str(finding) for finding in found] == ["at-least-k: flows with fewer than 4 persons (1)"]

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymize.kernels.areas import deal, sweep_areas
+from odanon.anonymize.kernels.evaluate import evaluate_rows
 from odanon.anonymize.kernels.extract import assign, fill, select, subtree_start
 from odanon.anonymize.kernels.rows import Candidates
 from odanon.anonymize.problem import Problem
-from odanon.anonymize.rowset import RowSet, Sums, unsettled
+from odanon.anonymize.rowset import Sums, new_candidates, unsettled
 from odanon.anonymize.sba import Found, Line, search
 from odanon.anonymize.solution import Solution
 from odanon.errors import OdanonError
 
 
-class BudgetExceeded(OdanonError):
+class BudgetError(OdanonError):
     """Given origin areas leave out too much whatever the destinations."""
 
 
@@ -30,42 +32,52 @@ _FILL_STEP = 0.9  # ratio of the multipliers at which the rest of the budget is 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The candidate rows of the origin nodes `areas`, which partition the origins."""
+    """The candidate rows of the disjoint origin nodes `areas`; row i is that of areas[i]."""
 
     problem: Problem
     areas: npt.NDArray[np.int64]
-    rows: RowSet
+    candidates: Candidates
 
     @classmethod
     def grow(cls, problem: Problem, areas: npt.NDArray[np.int64], limit: int) -> "Forest":
-        """Build the rows; `limit` as in RowSet."""
-        emit = np.zeros(len(problem.origins), dtype=np.bool_)
-        emit[areas] = True
-        return cls(problem, areas, RowSet(problem, emit, limit, 0))
-
-    @cached_property
-    def candidates(self) -> Candidates:
-        return next(iter(self.rows))[0]
+        """Build the rows; inner candidates have |o| + |d| < `limit`, areas beyond the tile limits have none."""
+        tree = problem.origins
+        number = np.full(len(tree) + 1, -1, dtype=np.int32)  # the last one for tiles in no area
+        number[areas] = np.where(problem.fits[areas], np.arange(len(areas)), -1)
+        lengths = problem.entry_start[tree.tile_end[areas]] - problem.entry_start[tree.tile_start[areas]]
+        start = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+        end, rows, shift = start.copy(), problem.room(), problem.shift
+        by_destination = problem.transposed
+        matrix, entries = by_destination.rows, by_destination.entries
+        person = np.empty(0, dtype=np.int64) if matrix.person is None else matrix.person
+        owner = number[tree.owners(areas)]
+        deal(matrix.origin, matrix.destination, person, entries.volume, entries.weight, owner, shift, rows, end)
+        out = new_candidates(problem, 2 * int((end - start).sum()), len(areas))
+        sizes = tree.n_tiles[areas]
+        n = sweep_areas(rows, start, end, sizes, limit, shift, problem.side, problem.test, problem.scratch(), out)
+        return cls(problem, areas, Candidates(out.node[:n], out.volume[:n], out.below[:n], out.first, out.end))
 
     def best(self, lambda_: float, left: Line[Sums] | None = None, right: Line[Sums] | None = None) -> Line[Sums]:
         """The best solution at one multiplier."""
-        nowhere = unsettled(len(self.problem.origins))
-        low, high = (left.state, right.state) if left and right else nowhere
-        sums = self.rows.evaluate(lambda_, low, high)
+        n = len(self.areas)
+        low, high = (left.state, right.state) if left and right else unsettled(n)
+        sums = np.empty((2, n), dtype=np.int64)
+        evaluate_rows(self.candidates, 0, n, *self._sizes, lambda_, low, high, sums, self._stack)
         return Line(int(sums[0].sum()), int(sums[1].sum()), lambda_, sums)
 
-    def within_budget(self, feasible: float) -> Found[Sums]:
+    def within_budget(self, feasible: float, guess: float = 0.0) -> Found[Sums]:
         """The best multiplier whose solution suppresses no more than the budget (ATG-Dual).
 
-        `feasible` is a multiplier known to satisfy it, or one at which the least possible is suppressed.
+        `feasible` is a multiplier known to satisfy it, or one at which the least possible is suppressed; `guess` one
+        that probably does not.
         """
         least = self.problem.least
-        left = self.best(0.0)
+        left = self.best(guess)
         if least <= left.K:
-            return Found(left, left, 1)
+            return Found(left, left, 1) if guess == 0 else self.within_budget(guess)
         right = self.best(feasible)
         if least > right.K:
-            raise BudgetExceeded(OVER_BUDGET)
+            raise BudgetError(OVER_BUDGET)
         found = search(left, right, least, self.best)
         return Found(found.left, found.right, found.evaluations + 2)
 
@@ -75,14 +87,14 @@ class Forest:
         rest = found.right.K - self.problem.least
         lambda_ = found.left.lambda_ if found.left is not found.right else 0.0
         while rest > 0 and lambda_ > 1:
-            rest = fill(self.candidates, self.areas, *self._sizes, lambda_, rest, *self._marks(published))
+            rest = fill(self.candidates, *self._sizes, lambda_, rest, *self._marks(published))
             lambda_ *= _FILL_STEP
         return published
 
     def publish_at(self, lambda_: float) -> npt.NDArray[np.bool_]:
         """The candidates published by the best solution at a multiplier."""
-        published = np.zeros(self._n_candidates, dtype=np.bool_)
-        select(self.candidates, self.areas, *self._sizes, lambda_, *self._marks(published))
+        published = np.zeros(len(self.candidates.node), dtype=np.bool_)
+        select(self.candidates, *self._sizes, lambda_, *self._marks(published))
         return published
 
     def solution(self, published: npt.NDArray[np.bool_], figures: dict[str, Any]) -> Solution:
@@ -105,23 +117,21 @@ class Forest:
 
     @property
     def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return self.problem.origins.n_tiles, self.problem.side.size
-
-    @property
-    def _n_candidates(self) -> int:
-        return int(self.candidates.end[-1])
+        return self.problem.origins.n_tiles[self.areas], self.problem.side.size
 
     @cached_property
-    def _scratch(self) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray, npt.NDArray]:
-        n = self._n_candidates
-        stack = np.empty((2, n + 1), dtype=np.int64)
-        start = np.empty(n, dtype=np.int64)
-        subtree_start(self.candidates, self.areas, start, stack)
-        return start, np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), stack
+    def _stack(self) -> npt.NDArray[np.int64]:
+        return np.empty((2, len(self.candidates.node) + 1), dtype=np.int64)
+
+    @cached_property
+    def _start(self) -> npt.NDArray[np.int64]:
+        start = np.empty(len(self.candidates.node), dtype=np.int64)
+        subtree_start(self.candidates, start, self._stack)
+        return start
 
     def _marks(self, published: npt.NDArray[np.bool_]) -> tuple[npt.NDArray, ...]:
-        start, whole, inner, stack = self._scratch
-        return start, published, whole, inner, stack
+        n = len(published)
+        return self._start, published, np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), self._stack
 
 
 def largest_size(problem: Problem) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymize.forest import Forest, largest_size, top_multiplier
-from odanon.anonymize.kernels.cut import topmost
+from odanon.anonymize.kernels.cut import at_or_below, topmost
 from odanon.anonymize.kernels.evaluate import best_cut
 from odanon.anonymize.problem import Problem
 from odanon.anonymize.rowset import CAPACITY, RowSet, Sums, unsettled
@@ -20,16 +20,25 @@ from odanon.anonymize.solution import Solution
 from odanon.errors import OdanonError
 
 _FIRST_LIMIT = 32
+_SAMPLE_FROM = 100_000  # entries
+_SAMPLE_PARTS = 512
+_SAMPLE_STEP = 16
 
 
 class JointRows:
     """Rows of every origin node (of those in `within`) that can pay below the multiplier `limit`."""
 
-    def __init__(self, problem: Problem, limit: int, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        limit: int,
+        capacity: int = CAPACITY,
+        within: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self.problem = problem
         tree, smallest = problem.origins, int(problem.destinations.n_tiles.min())
         can_pay = (tree.n_tiles + smallest < limit) | (tree.size == 1)
-        self.rows = RowSet(problem, can_pay, limit, capacity)
+        self.rows = RowSet(problem, can_pay if within is None else can_pay & within, limit, capacity)
 
     def best(self, lambda_: float, left: Line[Sums] | None = None, right: Line[Sums] | None = None) -> Line[Sums]:
         """The best solution at a multiplier up to the limit."""
@@ -52,16 +61,32 @@ class JointRows:
 
 
 def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
-    """Rows up to a proven bound of the multiplier (doubled until it satisfies the budget) and the optimum."""
-    limit, largest = _FIRST_LIMIT, largest_size(problem)
+    """Rows up to a proven bound of the multiplier and the optimum.
+
+    The bound is proven by its own solution, which satisfies the budget. It is first tried a little above the optimum of
+    a sample of origins (large matrices), since every bound that turns out too low costs a build of all rows.
+    """
+    limit = _FIRST_LIMIT
+    if len(problem.entries.key) > _SAMPLE_FROM:
+        inside, least = sample(problem)
+        _, guess = _search_below(problem, limit, least, inside)
+        limit = min(int(1.2 * guess.right.lambda_) + 8, largest_size(problem) + 1)
+    return _search_below(problem, limit, problem.least)
+
+
+def _search_below(
+    problem: Problem, limit: int, least: int, within: npt.NDArray[np.bool_] | None = None
+) -> tuple[JointRows, Found[Sums]]:
+    """Double `limit` until its solution publishes `least` trips, then search below it."""
+    largest = largest_size(problem)
     evaluations = 0
     while True:
         # above the largest |o| + |d| all rows exist and any multiplier may be asked for
         complete = limit > largest
-        joint = JointRows(problem, limit)
+        joint = JointRows(problem, limit, within=within)
         right = joint.best(top_multiplier(problem) if complete else float(limit))
         evaluations += 1
-        if right.K >= problem.least:
+        if least <= right.K:
             break
         if complete:
             raise OdanonError(
@@ -70,17 +95,31 @@ def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
         limit *= 2
     left = joint.best(0.0)
     evaluations += 1
-    if left.K >= problem.least:
+    if least <= left.K:
         return joint, Found(left, left, evaluations)
-    found = search(left, right, problem.least, joint.best)
+    found = search(left, right, least, joint.best)
     return joint, replace(found, evaluations=found.evaluations + evaluations)
+
+
+def sample(problem: Problem) -> tuple[npt.NDArray[np.bool_], int]:
+    """The nodes of every sixteenth of many small origin subtrees, and their part of the volume to publish."""
+    tree = problem.origins
+    n_entries = problem.entry_start[tree.tile_end] - problem.entry_start[tree.tile_start]
+    tops = topmost(tree.parent, n_entries <= len(problem.entries.key) / _SAMPLE_PARTS)[
+        _SAMPLE_STEP // 2 :: _SAMPLE_STEP
+    ]
+    inside = np.zeros(len(tree), dtype=np.bool_)
+    inside[tops] = True
+    emitted = np.concatenate([[0], np.cumsum(problem.emitted)])
+    volume = int((emitted[tree.tile_end[tops]] - emitted[tree.tile_start[tops]]).sum())
+    return at_or_below(tree.parent, inside), volume * problem.least // problem.volume
 
 
 def solve(problem: Problem) -> Solution:
     """Origin-first: the cut at the optimum, its destinations at their own multiplier, then the rest of the budget."""
     joint, found = find_multiplier(problem)
     forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
-    inner = forest.within_budget(found.right.lambda_)
+    inner = forest.within_budget(found.right.lambda_, found.left.lambda_)
     figures = {
         "lambda": found.right.lambda_,
         "evaluations": found.evaluations + inner.evaluations,

@@ -7,12 +7,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymize.forest import OVER_BUDGET, BudgetExceeded, Forest, largest_size, top_multiplier
+from odanon.anonymize.forest import OVER_BUDGET, BudgetError, Forest, largest_size, top_multiplier
 from odanon.anonymize.kernels.cut import even_cut, topmost
 from odanon.anonymize.problem import Problem
 from odanon.anonymize.rowset import Sums
 from odanon.anonymize.sba import Found
 from odanon.anonymize.solution import Solution
+from odanon.hierarchy.tree import Hierarchy
 
 _SOFT_SHARE = 0.1  # of all tiles: the multiplier of ATG-Soft (000 section 3.6)
 
@@ -29,12 +30,13 @@ class Trial:
     def imbalance(self) -> float:
         """Mean origin size minus mean destination size of the published trips, in tiles."""
         line = self.found.right
-        origins = int((line.state[0] * self.forest.problem.origins.n_tiles).sum())
+        sizes = self.forest.problem.origins.n_tiles[self.forest.areas]
+        origins = int((line.state[0] * sizes).sum())
         return (2 * origins - line.A) / line.K if line.K else -np.inf
 
     def publish(self, v_target: float) -> Solution:
-        if self.found.right.K < self.forest.problem.least:
-            raise BudgetExceeded("lambda_ leaves out more than the budget allows; raise lambda_ or suppression")
+        if self.forest.problem.least > self.found.right.K:
+            raise BudgetError("lambda_ leaves out more than the budget allows; raise lambda_ or suppression")
         figures = {
             "lambda": self.found.right.lambda_,
             "evaluations": self.found.evaluations,
@@ -68,22 +70,22 @@ def solve_soft(problem: Problem, lambda_: float | None) -> Solve:
             forest = Forest.grow(problem, areas, min(int(multiplier), largest_size(problem)) + 1)
             line = forest.best(multiplier)
             evaluations += 1
-            if line.K >= problem.least or lambda_ is not None:
+            if problem.least <= line.K or lambda_ is not None:
                 return Trial(forest, Found(line, line, evaluations), spend=False)
             if multiplier >= top_multiplier(problem):
-                raise BudgetExceeded(OVER_BUDGET)
+                raise BudgetError(OVER_BUDGET)
             multiplier = 2 * multiplier if multiplier <= largest_size(problem) else top_multiplier(problem)
 
     return solve
 
 
-def areas_emitting(problem: Problem, v_target: float) -> npt.NDArray[np.int64]:
-    """The origin cut whose areas' outflows are closest to `v_target`, as squares add up."""
-    tree = problem.origins
-    emitted = np.zeros(tree.n_leaves + 1, dtype=np.int64)
-    emitted[1:] = np.cumsum(np.bincount(problem.od.origin, problem.od.trips, tree.n_leaves).astype(np.int64))
-    outflow = emitted[tree.tile_end] - emitted[tree.tile_start]
-    return topmost(tree.parent, even_cut(tree.parent, tree.size, outflow, problem.fits, float(v_target)))
+def areas_emitting(
+    tree: Hierarchy, emitted: npt.NDArray[np.int64], fits: npt.NDArray[np.bool_], v_target: float
+) -> npt.NDArray[np.int64]:
+    """The cut whose areas' outflows are closest to `v_target`, as squares add up; `emitted` is by tile."""
+    running = np.concatenate([[0], np.cumsum(emitted)])
+    outflow = running[tree.tile_end] - running[tree.tile_start]
+    return topmost(tree.parent, even_cut(tree.parent, tree.size, outflow, fits, float(v_target)))
 
 
 def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Solve) -> Solution:
@@ -92,8 +94,12 @@ def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Sol
     Larger values make origins larger and destinations smaller, so the sign change of the imbalance is found by
     bisection; values whose origin areas alone exceed the budget count as too small.
     """
+
+    def trial(value: float) -> Trial:
+        return solve(areas_emitting(problem.origins, problem.emitted, problem.fits, value))
+
     if v_target != "auto":
-        return solve(areas_emitting(problem, v_target)).publish(v_target)
+        return trial(v_target).publish(v_target)
     grid = [float(problem.protection.k)]
     while grid[-1] < problem.volume:
         grid.append(2 * grid[-1])
@@ -102,15 +108,15 @@ def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Sol
     while low <= high:
         middle = (low + high) // 2
         try:
-            trial = solve(areas_emitting(problem, grid[middle]))
-        except BudgetExceeded:
+            latest = trial(grid[middle])
+        except BudgetError:
             if middle == len(grid) - 1:  # one area for all origins: nothing larger is left to try
                 raise
             low = middle + 1
             continue
-        if best is None or abs(trial.imbalance) < abs(best[0].imbalance):
-            best = trial, grid[middle]
-        if trial.imbalance < 0:
+        if best is None or abs(latest.imbalance) < abs(best[0].imbalance):
+            best = latest, grid[middle]
+        if latest.imbalance < 0:
             low = middle + 1
         else:
             high = middle - 1

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymize.kernels.lca import floor_log2, lca_table
-from odanon.anonymize.kernels.rows import Entries, Side, Test
+from odanon.anonymize.kernels.rows import Entries, Scratch, Side, Test
 from odanon.anonymize.kernels.transpose import stable_order
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.protection import Protection
@@ -48,7 +48,9 @@ class Problem:
             person=None if od.person is None else od.person[order],
             weight=None if od.weight is None else od.weight[order],
         )
-        return Problem(flipped, self.destinations, self.origins, self.protection)
+        problem = Problem(flipped, self.destinations, self.origins, self.protection)
+        problem.__dict__["transposed"] = self  # turning it back costs nothing
+        return problem
 
     @cached_property
     def _order(self) -> npt.NDArray[np.int64]:
@@ -80,15 +82,36 @@ class Problem:
         return _PERSON_BITS if self.by_person else 0
 
     @cached_property
+    def rows(self) -> ODMatrix:
+        """The rows that the kernels see: people, or pairs where they do not count."""
+        return self.od if self.by_person else self.od.pairs
+
+    @cached_property
     def entries(self) -> Entries:
         """Rows sorted by (origin, destination[, person]), as narrow as the total volume allows."""
-        rows = self.od if self.by_person else self.od.pairs
+        rows = self.rows
         trips = rows.trips.astype(np.int32) if self.volume < 2**31 else rows.trips
         key = rows.destination
         if self.by_person:
             assert rows.person is not None
             key = rows.destination.astype(np.int64) << _PERSON_BITS | rows.person
         return Entries(key, trips, self._fixed_weights(rows))
+
+    def room(self) -> Entries:
+        """Buffers that hold all entries."""
+        key, volume, weight = self.entries
+        return Entries(np.empty_like(key), np.empty_like(volume), np.empty_like(weight))
+
+    def scratch(self) -> Scratch:
+        """Room for sweeps over rows of this problem."""
+        n_nodes = len(self.destinations)
+        n_people = int(self.od.person.max(initial=0)) + 1 if self.by_person and self.od.person is not None else 0
+        return Scratch(
+            spine=np.empty((6, n_nodes), dtype=np.int64),
+            correction=np.zeros(n_nodes, dtype=np.int32),
+            last_seen=np.zeros(n_people, dtype=np.int64),
+            tally=np.zeros(n_people, dtype=np.int64),
+        )
 
     def _fixed_weights(self, rows: ODMatrix) -> npt.NDArray[np.int64]:
         """Weights in fixed point, rounded down: their sums are exact in any order and never promise too much."""
@@ -97,10 +120,14 @@ class Problem:
         return np.floor(rows.weight * _WEIGHT_UNIT).astype(np.int64)
 
     @cached_property
+    def emitted(self) -> npt.NDArray[np.int64]:
+        """Trips that leave each origin tile."""
+        return np.bincount(self.od.origin, self.od.trips, self.origins.n_leaves).astype(np.int64)
+
+    @cached_property
     def entry_start(self) -> npt.NDArray[np.int64]:
         """First entry of every origin tile."""
-        rows = self.od if self.by_person else self.od.pairs
-        return np.searchsorted(rows.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
+        return np.searchsorted(self.rows.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
 
     @cached_property
     def pair_start(self) -> npt.NDArray[np.int64]:

@@ -45,21 +45,21 @@ class Protection:
         """Refuse a matrix that can never satisfy the promise, before any work."""
         if len(od.trips) == 0:
             raise OdanonError("the matrix is empty; there is nothing to anonymise")
-        if self.unit == "trips":
-            available = od.volume
-        elif od.n_people is None:
+        if self.unit != "trips" and od.person is None:
             raise OdanonError(
                 f"unit {self.unit} needs a person id on every row and this matrix has none;"
                 " give person-level rows, or ask for unit trips knowing that it does not protect persons"
             )
-        else:
-            available = od.n_people
-        if available < self.k:
+        if self.units_in(od) < self.k:
             raise OdanonError(
                 f"the whole matrix holds fewer than k = {self.k} {self.unit}; use a longer window or a smaller k"
             )
         if self.k_population is not None and od.weight is None:
             raise OdanonError("unit population needs a weight on every row and this matrix has none; give one")
+
+    def units_in(self, od: ODMatrix) -> int:
+        """What k counts, in the whole matrix."""
+        return od.volume if self.unit == "trips" or od.n_people is None else od.n_people
 
     def check_trees(self, origins: Hierarchy, destinations: Hierarchy) -> None:
         """Refuse hierarchies without a single area of `min_tiles`."""

@@ -1,18 +1,19 @@
-"""The candidate rows of chosen origin nodes, kept in memory when they fit and built anew for every use when not."""
+"""The candidate rows of many nested origin nodes, kept in memory when they fit and built anew for every use when not."""
 
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymize.kernels.build import Tree, Work, build
 from odanon.anonymize.kernels.cut import at_or_below
 from odanon.anonymize.kernels.evaluate import evaluate_rows
-from odanon.anonymize.kernels.rows import Candidates, Entries, Tree, Work, build
+from odanon.anonymize.kernels.rows import Candidates
 from odanon.anonymize.problem import Problem
 
 CAPACITY = 32_000_000  # candidates kept in memory (12 bytes each); pages are only used as far as they are filled
 
-Sums = npt.NDArray[np.int64]  # (2, origin nodes): published volume K and cost A of each row's best pruning
+Sums = npt.NDArray[np.int64]  # (2, rows): published volume K and cost A of each row's best pruning
 
 
 class RowSet:
@@ -48,10 +49,13 @@ class RowSet:
         if self._kept is not None:
             yield self._kept, 0, n_nodes
             return
-        problem, work, out = self.problem, self._new_work(), self._new_candidates()
+        problem, work, scratch = self.problem, self._new_work(), self.problem.scratch()
+        out = new_candidates(problem, self._capacity, n_nodes)
         begin = 0
         while begin < n_nodes:
-            end = build(problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, out)
+            end = build(
+                problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, scratch, out
+            )
             if end - begin == n_nodes:
                 self._kept = out
             self.emitted[begin:end] = out.end[begin:end] > out.first[begin:end]
@@ -66,37 +70,28 @@ class RowSet:
             evaluate_rows(rows, begin, end, *sizes, lambda_, left, right, sums, self._stack)
         return sums
 
-    def _new_candidates(self) -> Candidates:
-        n_nodes, volume = len(self._tree.parent), self.problem.entries.volume.dtype
-        return Candidates(
-            node=np.empty(self._capacity, dtype=np.int32),
-            volume=np.empty(self._capacity, dtype=volume),
-            below=np.empty(self._capacity, dtype=np.int32),
-            first=np.zeros(n_nodes, dtype=np.int64),
-            end=np.zeros(n_nodes, dtype=np.int64),
-        )
-
     def _new_work(self) -> Work:
         problem, n_origins = self.problem, len(self._tree.parent)
-        person = problem.od.person
-        n_people = int(person.max()) + 1 if problem.by_person and person is not None else 0
         return Work(
-            row=_like(problem.entries),
-            spare=_like(problem.entries),
+            row=problem.room(),
+            spare=problem.room(),
             row_start=np.zeros(n_origins + 2, dtype=np.int64),
             swept=np.zeros(n_origins + 2, dtype=np.bool_),
             cursor=np.zeros(3, dtype=np.int64),
-            spine=np.empty((6, len(problem.destinations)), dtype=np.int64),
-            correction=np.zeros(len(problem.destinations), dtype=np.int32),
-            last_seen=np.zeros(n_people, dtype=np.int64),
-            tally=np.zeros(n_people, dtype=np.int64),
         )
 
 
-def unsettled(n_nodes: int) -> tuple[Sums, Sums]:
+def new_candidates(problem: Problem, capacity: int, n_rows: int) -> Candidates:
+    """Empty candidate buffers."""
+    return Candidates(
+        node=np.empty(capacity, dtype=np.int32),
+        volume=np.empty(capacity, dtype=problem.entries.volume.dtype),
+        below=np.empty(capacity, dtype=np.int32),
+        first=np.zeros(n_rows, dtype=np.int64),
+        end=np.zeros(n_rows, dtype=np.int64),
+    )
+
+
+def unsettled(n_rows: int) -> tuple[Sums, Sums]:
     """A left and a right that agree nowhere."""
-    return np.full((2, n_nodes), -1, dtype=np.int64), np.full((2, n_nodes), -2, dtype=np.int64)
-
-
-def _like(entries: Entries) -> Entries:
-    return Entries(*(np.empty_like(values) for values in entries))
+    return np.full((2, n_rows), -1, dtype=np.int64), np.full((2, n_rows), -2, dtype=np.int64)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.anonymize.groups import publishable
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.protection import Protection
 from odanon.anonymize.release import Areas
@@ -37,7 +38,7 @@ class Lead:
         size = self.other.n_tiles[-1] - np.array([self.other.n_tiles[nodes].sum() for nodes in covered])
         area = np.searchsorted(areas, self.tree.owners(areas)[self.tile])  # number of each pair's area
         hidden = self.pair_lead < 0
-        good = self._publishable(np.where(hidden, area, -1), len(areas), promise)
+        good = publishable(self.od, np.where(hidden, area, -1), len(areas), promise)
         for tiles in (size, self.tree.n_tiles[areas]):
             good &= (tiles >= promise.min_tiles) & (tiles <= (promise.max_tiles or np.inf))
         reported = np.flatnonzero(good)
@@ -68,24 +69,6 @@ class Lead:
         ends = np.searchsorted(flows // len(self.other), areas, side="right")
         nodes = flows % len(self.other)
         return [nodes[a:b] for a, b in zip(starts, ends, strict=True)]
-
-    def _publishable(self, rest: npt.NDArray[np.int64], n: int, promise: Protection) -> npt.NDArray[np.bool_]:
-        """Whether each rest keeps the promise; `rest` numbers the hidden pairs, -1 elsewhere."""
-        od, hidden = self.od, rest >= 0
-        if promise.unit == "trips":
-            return np.bincount(rest[hidden], od.pairs.trips[hidden], n) >= promise.k
-        row_rest = rest[od.row_pair]
-        rows = row_rest >= 0
-        frame = pd.DataFrame({"rest": row_rest[rows], "person": od.person[rows], "trips": od.trips[rows]})  # type: ignore[index]
-        people = frame.groupby(["rest", "person"])["trips"].sum().clip(upper=promise.contribution_cap)
-        by_rest = people.groupby("rest").agg(["size", "sum", "max"]).reindex(range(n), fill_value=0)
-        good = by_rest["size"] >= promise.k
-        if promise.k_population is not None:
-            assert od.weight is not None
-            good &= np.bincount(row_rest[rows], od.weight[rows], n) >= promise.k_population
-        if promise.max_dominance is not None:
-            good &= by_rest["max"] <= promise.max_dominance * by_rest["sum"]
-        return good.to_numpy()
 
     def _rests(self, areas: Nodes, covered: list[npt.NDArray[np.int64]], size: npt.NDArray[np.int64]) -> Areas:
         tiles = [np.flatnonzero(self.other.owners(nodes) < 0) for nodes in covered]

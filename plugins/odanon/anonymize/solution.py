@@ -42,7 +42,8 @@ class Solution:
     def release(self, algorithm: str) -> Release:
         """Assemble, with small volumes reported when the promise says so."""
         problem, promise = self.problem, self.problem.protection
-        pair_origin, pair_destination, extra = self.pair_origin, self.pair_destination, {}
+        pair_origin, pair_destination = self.pair_origin, self.pair_destination
+        extra: dict[str, Areas] = {}
         if promise.report_small:
             pair_origin, pair_destination, extra = self._with_small_volumes()
         return Release.from_nodes(

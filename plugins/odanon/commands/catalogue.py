@@ -31,9 +31,7 @@ def plugins(
             console.print(f"  {found.summary}", highlight=False)
             table = Table(box=None, padding=(0, 2), show_header=False)
             for parameter in found.parameters:
-                table.add_row(
-                    f"  {parameter.name}", parameter.type, f"default {parameter.default}", parameter.description
-                )
+                table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
             if table.row_count:
                 console.print(table)
 

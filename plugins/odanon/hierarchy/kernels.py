@@ -4,8 +4,8 @@ Nearest-neighbour chains (Murtagh 1983) with Ward's distance between centroids: 
 until two clusters are each other's nearest, merge them, go on from the rest of the chain. Ward's distance is
 reducible, so the dendrogram equals that of the greedy algorithm whatever the order of merges. Neighbours are
 searched ring by ring in a square grid of linked lists that is rebuilt whenever half of the clusters are gone:
-near n log n steps for spread points (50,000 tiles: 0.1-0.7 s of CPU and 10 MB), n^2 at worst (when nearly
-all points share a grid cell: some 10 s for 50,000).
+near n log n steps for spread points, n^2 at worst, when nearly all points share a few grid cells. Measured on
+50,000 points: 0.1 s of CPU spread over a region, 0.8 s in 40 cities, 2.6 s in two cities 1000 km apart, 8 MB.
 """
 
 import numpy as np

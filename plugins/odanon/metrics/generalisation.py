@@ -44,6 +44,7 @@ def _with_ratios(figures: dict[str, float]) -> dict[str, float]:
     published = figures["published_trips"]
     return {
         **figures,
-        "S": 1 - published / figures["volume"],
+        "S": figures["volume"] - published,
+        "S_share": 1 - published / figures["volume"],
         "Gbar": figures["G"] / published if published else float("nan"),
     }

@@ -30,11 +30,13 @@ def verify(
     suppressed_trips: int,
     k: int,
     unit: str,
+    contribution_cap: int | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
     `rows`: origin, destination (tiles), person, trips. `flows`: origin, destination (areas), trips, persons.
-    `origin_tiles`, `destination_tiles`: area, tile. With unit trips, `rows` needs no person.
+    `origin_tiles`, `destination_tiles`: area, tile. With unit trips, `rows` needs no person. With a
+    `contribution_cap`, a flow's trips must be those of each person up to the cap.
     """
     known = [
         Finding("known-zones", int((~flows[side].isin(tiles["area"])).sum()), f"{side} areas without tiles")
@@ -44,7 +46,13 @@ def verify(
     covered = _covering_flows(pairs, flows.reset_index(drop=True), origin_tiles, destination_tiles)
     located = rows.merge(pairs.assign(pair=range(len(pairs))), on=["origin", "destination"])
     located = located.merge(covered, on="pair")
-    trips = located.groupby("flow")["trips"].sum().reindex(range(len(flows)), fill_value=0)
+    if contribution_cap is not None:
+        mine = located.groupby(["flow", "person"], as_index=False)["trips"].sum()
+        counted = mine.assign(trips=mine["trips"].clip(upper=contribution_cap))
+    else:
+        counted = located
+    trips = counted.groupby("flow")["trips"].sum().reindex(range(len(flows)), fill_value=0)
+    capped = int(located["trips"].sum() - counted["trips"].sum())
     if unit == "trips":
         units = trips
     else:
@@ -59,7 +67,7 @@ def verify(
         Finding("volumes", int((trips.to_numpy() != flows["trips"].to_numpy()).sum()), "flows with a wrong volume"),
         Finding(
             "conservation",
-            int(published + suppressed_trips != int(rows["trips"].sum())),
+            int(published + capped + suppressed_trips != int(rows["trips"].sum())),
             "published and suppressed trips do not add up to the input",
         ),
     ]

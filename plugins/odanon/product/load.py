@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from odanon.errors import OdanonError
 from odanon.product.model import Product
+from odanon.registry import explain
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_KEYS = re.compile(r"(url|password|secret|token|key)$")
@@ -104,7 +105,7 @@ def _sentence(path: Path, raw: dict[str, Any], error: ValidationError) -> str:
     found, value = _value_at(raw, keys)
     shown = f" = {value!r}" if found and isinstance(value, _SCALARS) and "url" not in keys else ""
     more = f" ({len(errors) - 1} more mistakes in this file)" if len(errors) > 1 else ""
-    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {_remedy(first)}{more}"
+    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {explain(first)}{more}"
 
 
 def _value_at(raw: Any, keys: list[str]) -> tuple[bool, Any]:
@@ -116,26 +117,3 @@ def _value_at(raw: Any, keys: list[str]) -> tuple[bool, Any]:
         else:
             return False, None
     return True, raw
-
-
-def _remedy(error: Any) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    match kind:
-        case "missing":
-            return "this key is missing; add it"
-        case "extra_forbidden" | "unexpected_keyword_argument":
-            return "there is no such key here; remove it or correct its spelling"
-        case "greater_than_equal":
-            return f"too small; give {context['ge']} or more"
-        case "greater_than":
-            return f"too small; give more than {context['gt']}"
-        case "less_than_equal":
-            return f"too large; give {context['le']} or less"
-        case "less_than":
-            return f"too large; give less than {context['lt']}"
-        case "literal_error":
-            return f"not a choice; use {context['expected']}"
-        case "value_error":
-            return str(context["error"])
-    message = error["msg"][0].lower() + error["msg"][1:]
-    return f"{message}; correct the value"

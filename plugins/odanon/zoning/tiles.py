@@ -35,7 +35,7 @@ class Tiles:
     label: ObjectArray
     lat: FloatArray
     lon: FloatArray
-    kind: str  # h3, grid, voronoi, polygons
+    kind: str  # h3, grid, voronoi, polygons, unplaced
     draw: Callable[[], ObjectArray]  # polygons aligned with `label`, built when first asked for
     cells: GridCells | None = None  # of grid tiles
 
@@ -70,3 +70,14 @@ def known(names: ObjectArray, labels: Any, what: str) -> npt.NDArray[np.int64]:
     if strangers:
         raise OdanonError(f"{strangers} of {len(wanted)} tile labels are not {what}; use the zoning that assigned them")
     return np.searchsorted(names, wanted)
+
+
+def unplaced(labels: Any) -> Tiles:
+    """Tiles known by label alone: enough for a hierarchy from a table, not for distances or maps."""
+    names = distinct_labels(labels)
+    nowhere = np.full(len(names), np.nan)
+    return Tiles(names, nowhere, nowhere, "unplaced", draw=_no_map)
+
+
+def _no_map() -> ObjectArray:
+    raise OdanonError("these tiles are known by label alone and cannot be drawn; give their zones")

@@ -162,6 +162,16 @@ def map_is_large_enough(instance: Instance, promise: Protection) -> bool:
     return promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
 
 
+def multipliers(instance: Instance, promise: Protection) -> list[float]:
+    """Multipliers to compare at.
+
+    With max_tiles only those at which no tile is published at a loss: below, full enumeration suppresses publishable flows
+    on purpose by keeping an area that is too large, which the optimisers never do.
+    """
+    lowest = 0 if promise.max_tiles is None else int(instance.origins.n_tiles[-1]) + 1
+    return [lambda_ for lambda_ in MULTIPLIERS if lambda_ >= lowest]
+
+
 def possible(instance: Instance, promise: Protection) -> bool:
     """Whether the whole matrix in one flow keeps the promise."""
     root = instance.flow(instance.origins.root, instance.destinations.root, promise)

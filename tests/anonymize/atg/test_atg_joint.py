@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from enumeration import (
-    MULTIPLIERS,
     Instance,
     assert_keeps_promise,
     best_value,
@@ -11,6 +10,7 @@ from enumeration import (
     instances,
     limits,
     map_is_large_enough,
+    multipliers,
     possible,
 )
 from hypothesis import assume, given, settings
@@ -36,7 +36,7 @@ def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, p
     assume(map_is_large_enough(instance, promise))
     rows, origin_cuts = enumerated(instance, promise)
     problem = Problem(instance.od, instance.origins, instance.destinations, promise)
-    for lambda_ in MULTIPLIERS:
+    for lambda_ in multipliers(instance, promise):
         best = max(sum(best_value(rows[o], lambda_) for o in cut) for cut in origin_cuts)
         for limit in (1000, max(int(np.ceil(lambda_)), 10)):  # rows beyond the multiplier are never needed
             line = JointRows(problem, limit).best(lambda_)

@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def at_or_below(parent, nodes):  # type: ignore[no-untyped-def]
+def at_or_below(parent, nodes):
     """Whether each node is one of `nodes` or has one of them above it."""
     marked = nodes.copy()
     for node in range(len(parent) - 2, -1, -1):
@@ -14,7 +14,7 @@ def at_or_below(parent, nodes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def even_cut(parent, node_count, outflow, fits, v_target):  # type: ignore[no-untyped-def]
+def even_cut(parent, node_count, outflow, fits, v_target):
     """Nodes better kept whole when the sum of (v_target - outflow)^2 over kept nodes is to be least (000 section 3.2).
 
     Nodes without outflow publish nothing and cost nothing. A node whose outflow is all one child's is left to the
@@ -38,7 +38,7 @@ def even_cut(parent, node_count, outflow, fits, v_target):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def topmost(parent, marked):  # type: ignore[no-untyped-def]
+def topmost(parent, marked):
     """The marked nodes without a marked node above, in order."""
     covered = at_or_below(parent, marked)
     count = 0

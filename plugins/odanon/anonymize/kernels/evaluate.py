@@ -12,13 +12,13 @@ from odanon.anonymize.kernels.rows import FORCED
 
 
 @njit(cache=True, nogil=True)
-def keep_whole(lambda_, gain, cost):  # type: ignore[no-untyped-def]
+def keep_whole(lambda_, gain, cost):
     """Whether `gain` more published trips are worth `cost`; ties keep the larger area."""
     return lambda_ * gain >= cost
 
 
 @njit(cache=True, nogil=True)
-def evaluate_row(rows, o_size, size, origin, lambda_, stack):  # type: ignore[no-untyped-def]
+def evaluate_row(rows, o_size, size, origin, lambda_, stack):
     """(K, A) of the best destination pruning of one origin's row."""
     depth = 0
     for c in range(rows.first[origin], rows.end[origin]):
@@ -48,7 +48,7 @@ def evaluate_row(rows, o_size, size, origin, lambda_, stack):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def evaluate_rows(rows, begin, end, o_size, size, lambda_, left, right, result, stack):  # type: ignore[no-untyped-def]
+def evaluate_rows(rows, begin, end, o_size, size, lambda_, left, right, result, stack):
     """Fill result[:, o] = (K, A) for the origin nodes begin:end.
 
     A row with the same solution at a smaller and at a larger multiplier (`left`, `right`) has it in between too:
@@ -68,7 +68,7 @@ def evaluate_rows(rows, begin, end, o_size, size, lambda_, left, right, result, 
 
 
 @njit(cache=True, nogil=True)
-def best_cut(parent, node_count, emitted, row, lambda_, total, whole):  # type: ignore[no-untyped-def]
+def best_cut(parent, node_count, emitted, row, lambda_, total, whole):
     """Bottom-up over the origin tree: a node as one area, or the best of its children.
 
     `emitted` says which nodes have a row of their own; the others repeat a child's row or are too large to pay.

@@ -8,11 +8,11 @@ from odanon.anonymize.kernels.rows import FORCED
 
 
 @njit(cache=True, nogil=True)
-def subtree_start(rows, origins, start, stack):  # type: ignore[no-untyped-def]
+def subtree_start(rows, start, stack):
     """The first candidate of each candidate's subtree (post-order makes a subtree a run that ends at its root)."""
-    for origin in origins:
+    for row in range(len(rows.first)):
         depth = 0
-        for c in range(rows.first[origin], rows.end[origin]):
+        for c in range(rows.first[row], rows.end[row]):
             start[c] = c
             for _ in range(rows.below[c]):  # no turn for a forced tile
                 depth -= 1
@@ -22,12 +22,12 @@ def subtree_start(rows, origins, start, stack):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack):  # type: ignore[no-untyped-def]
+def prune_row(rows, row, o_size, size, lambda_, whole, inner, stack):
     """Whether the best pruning keeps each candidate whole, and the volume it publishes at or below it."""
     depth = 0
-    for c in range(rows.first[origin], rows.end[origin]):
+    for c in range(rows.first[row], rows.end[row]):
         volume = np.int64(rows.volume[c])
-        cost = volume * (o_size[origin] + size[rows.node[c]])
+        cost = volume * (o_size[row] + size[rows.node[c]])
         K, A = np.int64(0), np.int64(0)
         for _ in range(rows.below[c]):
             depth -= 1
@@ -43,7 +43,7 @@ def prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack):  # type
 
 
 @njit(cache=True, nogil=True)
-def publish(begin, end, start, whole, published):  # type: ignore[no-untyped-def]
+def publish(begin, end, start, whole, published):
     """Mark the topmost whole candidates of the run begin:end."""
     c = end - 1
     while c >= begin:
@@ -55,22 +55,22 @@ def publish(begin, end, start, whole, published):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def select(rows, origins, o_size, size, lambda_, start, published, whole, inner, stack):  # type: ignore[no-untyped-def]
-    """Mark the candidates that the best prunings of the given origins publish at a multiplier."""
-    for origin in origins:
-        prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack)
-        publish(rows.first[origin], rows.end[origin], start, whole, published)
+def select(rows, o_size, size, lambda_, start, published, whole, inner, stack):
+    """Mark the candidates that the best prunings of all rows publish at a multiplier."""
+    for row in range(len(rows.first)):
+        prune_row(rows, row, o_size, size, lambda_, whole, inner, stack)
+        publish(rows.first[row], rows.end[row], start, whole, published)
 
 
 @njit(cache=True, nogil=True)
-def fill(rows, origins, o_size, size, lambda_, budget, start, published, whole, inner, stack):  # type: ignore[no-untyped-def]
+def fill(rows, o_size, size, lambda_, budget, start, published, whole, inner, stack):
     """Split published flows the way a smaller multiplier would, in order, as long as `budget` trips last.
 
     Returns the budget that is left.
     """
-    for origin in origins:
-        prune_row(rows, origin, o_size, size, lambda_, whole, inner, stack)
-        for c in range(rows.first[origin], rows.end[origin]):
+    for row in range(len(rows.first)):
+        prune_row(rows, row, o_size, size, lambda_, whole, inner, stack)
+        for c in range(rows.first[row], rows.end[row]):
             lost = rows.volume[c] - inner[c]
             if published[c] and not whole[c] and lost <= budget:
                 budget -= lost
@@ -80,7 +80,7 @@ def fill(rows, origins, o_size, size, lambda_, budget, start, published, whole, 
 
 
 @njit(cache=True, nogil=True)
-def assign(rows, origins, o_size, size, o_ranks, d_ranks, pair_start, destination, published, nodes):  # type: ignore[no-untyped-def]
+def assign(rows, areas, o_size, size, o_ranks, d_ranks, pair_start, destination, published, nodes):
     """Write the published nodes of every tile pair that a marked candidate covers; returns (K, A) of the release.
 
     `o_ranks` and `d_ranks` are the first and end tile ranks of the nodes; pairs of origin tile t are
@@ -90,17 +90,17 @@ def assign(rows, origins, o_size, size, o_ranks, d_ranks, pair_start, destinatio
     d_start, d_end = d_ranks
     chosen = np.empty(len(published), np.int32)
     K, A = np.int64(0), np.int64(0)
-    for origin in origins:
+    for row in range(len(areas)):
         n = 0
-        for c in range(rows.first[origin], rows.end[origin]):
+        for c in range(rows.first[row], rows.end[row]):
             if published[c] and rows.volume[c] > 0:
                 chosen[n] = rows.node[c]
                 n += 1
                 K += rows.volume[c]
-                A += rows.volume[c] * (o_size[origin] + size[rows.node[c]])
+                A += rows.volume[c] * (o_size[row] + size[rows.node[c]])
         if n == 0:
             continue
-        for tile in range(o_start[origin], o_end[origin]):
+        for tile in range(o_start[areas[row]], o_end[areas[row]]):
             j = 0
             for pair in range(pair_start[tile], pair_start[tile + 1]):
                 rank = destination[pair]
@@ -115,6 +115,6 @@ def assign(rows, origins, o_size, size, o_ranks, d_ranks, pair_start, destinatio
                 if j == n:
                     break
                 if d_start[chosen[j]] <= rank:
-                    nodes[0, pair] = origin
+                    nodes[0, pair] = areas[row]
                     nodes[1, pair] = chosen[j]
     return K, A

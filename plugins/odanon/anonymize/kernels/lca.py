@@ -31,7 +31,7 @@ def floor_log2(largest: int) -> npt.NDArray[np.uint8]:
 
 
 @njit(cache=True, nogil=True)
-def lca(table, exponent, first, last):  # type: ignore[no-untyped-def]
+def lca(table, exponent, first, last):
     """The lowest node above the tiles of ranks first < last."""
     j = exponent[last - first]
     return max(table[j, first], table[j, last - (1 << j)])

@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def stable_order(keys, n_keys):  # type: ignore[no-untyped-def]
+def stable_order(keys, n_keys):
     """Positions that sort small non-negative integers, equal keys in input order."""
     start = np.zeros(n_keys + 1, np.int64)
     for key in keys:

@@ -1,0 +1,119 @@
+"""Tables in and release folders out, for the command line."""
+
+import json
+import math
+from collections.abc import Mapping
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.anonymize.release import Areas, Release
+from odanon.anonymize.zones import release_zones
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.generalisation import Generalisation
+from odanon.metrics.reconstruction import Reconstruction
+from odanon.plugin import parameters_of
+from odanon.privacy.promise import promise
+from odanon.zoning.tiles import Tiles
+
+
+def read_table(path: Path, columns: Mapping[str, str | None]) -> pd.DataFrame:
+    """The wanted columns of a Parquet or CSV table under our names; tile labels and ids as text."""
+    wanted = {ours: theirs for ours, theirs in columns.items() if theirs is not None}
+    if not path.exists():
+        raise OdanonError(f"{path} does not exist; give the path of a Parquet or CSV table")
+    as_text = {wanted[ours]: str for ours in ("origin", "destination", "person") if ours in wanted}
+    rows = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=as_text)
+    for name in wanted.values():
+        if name not in rows.columns:
+            raise OdanonError(f"{path} has no column {name!r}; it has {', '.join(map(str, rows.columns))}")
+    rows = pd.DataFrame({ours: rows[theirs] for ours, theirs in wanted.items()})
+    missing = int(rows.isna().any(axis="columns").sum())
+    if missing:
+        raise OdanonError(f"{path}: {missing} rows have an empty value; remove or repair them first")
+    return rows.astype({ours: "str" for ours in ("origin", "destination") if ours in rows})
+
+
+def write_folder(
+    folder: Path,
+    releases: Mapping[Any, Release],
+    tree: Hierarchy,
+    tiles: Tiles,
+    anonymizer: Any,
+    algorithm: str,
+) -> dict[str, float]:
+    """Write flows, assignment, zones and release.json; returns the figures over all matrices."""
+    folder.mkdir(parents=True, exist_ok=True)
+    flows = pd.concat([_timed(release.flows, bin_) for bin_, release in releases.items()], ignore_index=True)
+    assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
+    flows.to_parquet(folder / "flows.parquet", index=False)
+    assignment.to_parquet(folder / "assignment.parquet", index=False)
+    _write_zones(folder / "zones.parquet", releases, tree, tiles)
+    measures = pd.DataFrame([release.metrics for release in releases.values()])
+    figures = Generalisation().combine(measures) | Reconstruction().combine(measures)
+    parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
+    manifest = {
+        "promise": promise(parameters),
+        "parameters": parameters,
+        "hierarchy": {"kind": tree.kind, "coverage": tree.coverage, "tiles": tree.n_leaves},
+        "matrices": len(releases),
+        "metrics": figures,
+        "search": _search(releases, figures),
+        "odanon": version("odanon"),
+    }
+    (folder / "release.json").write_text(json.dumps(_json(manifest), indent=2, sort_keys=True) + "\n")
+    return figures
+
+
+def _search(releases: Mapping[Any, Release], figures: dict[str, float]) -> dict[str, Any]:
+    """What the algorithm said about its search, when there is one matrix."""
+    said = next(iter(releases.values())).metrics if len(releases) == 1 else {}
+    return {name: value for name, value in said.items() if name not in figures}
+
+
+def _timed(table: pd.DataFrame, bin_: Any) -> pd.DataFrame:
+    plain = table.astype({name: "str" for name in table.columns if isinstance(table[name].dtype, pd.CategoricalDtype)})
+    if bin_ is not None:
+        plain.insert(0, "time", bin_)
+    return plain
+
+
+def _published(release: Release) -> pd.DataFrame:
+    """Every input pair with the flow it went into; empty names where it was suppressed."""
+    given, flow = release.assignment, release.assignment["flow"].to_numpy()
+    kept = flow >= 0
+    table = {"origin": given["origin"], "destination": given["destination"], "trips": given["trips"]}
+    for side in ("origin", "destination"):
+        names = release.flows[side].astype("str").to_numpy(object)
+        table[f"published_{side}"] = np.where(kept, names[np.where(kept, flow, 0)] if len(names) else None, None)
+    return pd.DataFrame({**table, "suppressed": ~kept})
+
+
+def _write_zones(path: Path, releases: Mapping[Any, Release], tree: Hierarchy, tiles: Tiles) -> None:
+    """GeoParquet; a plain table of the areas and their tiles where nobody knows where the tiles lie."""
+    if tiles.kind == "unplaced":
+        areas = [part for release in releases.values() for part in (release.origins, release.destinations)]
+        pd.concat([_plain_zones(part, tree) for part in areas]).drop_duplicates("zone_id").to_parquet(path, index=False)
+    else:
+        release_zones(releases.values(), tree, tiles).to_parquet(path, index=False)
+
+
+def _plain_zones(areas: Areas, tree: Hierarchy) -> pd.DataFrame:
+    labels = tree.label[tree.tiles]
+    members = [labels[areas.members[a:b]] for a, b in pairwise(areas.start)]
+    columns = {"zone_id": areas.label.astype(str), "level": areas.level, "n_tiles": areas.n_tiles}
+    return pd.DataFrame({**columns, "tiles": members})
+
+
+def _json(value: Any) -> Any:
+    """Plain JSON values; what is not a number becomes null."""
+    if isinstance(value, dict):
+        return {key: _json(item) for key, item in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
