@@ -76,6 +76,21 @@ def test_a_contribution_cap_counts_each_person_up_to_the_cap() -> None:
     assert {finding.rule for finding in found} == {"volumes", "conservation"}
 
 
+def test_overlapping_areas_are_fine_when_every_pair_is_assigned_to_one_flow() -> None:
+    flows = pd.DataFrame({"origin": ["A", "A"], "destination": ["X", "XY"], "trips": [4, 1], "persons": [3, 1]})
+    tiles = pd.concat([DESTINATION_TILES, pd.DataFrame({"area": ["XY", "XY"], "tile": ["x", "y"]})])
+    told = pd.DataFrame({"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "flow": [0, 0, 1, -1]})
+
+    def check(assignment: pd.DataFrame | None) -> set[str]:
+        found = verify(ROWS, flows, ORIGIN_TILES, tiles, suppressed_trips=4, k=1, unit="persons", assignment=assignment)
+        return {finding.rule for finding in found}
+
+    assert check(told) == set()
+    assert "disjoint" in check(None)
+    assert "inside" in check(told.assign(flow=[0, 0, 0, -1]))
+    assert "disjoint" in check(pd.concat([told, told.iloc[[1]].assign(flow=1)]))
+
+
 def test_findings_name_the_rule_and_never_a_person() -> None:
     found = verify(ROWS, FLOWS, ORIGIN_TILES, DESTINATION_TILES, suppressed_trips=5, k=4, unit="persons")
     assert [str(finding) for finding in found] == ["at-least-k: flows with fewer than 4 persons (1)"]

@@ -65,21 +65,12 @@ class Forest:
         evaluate_rows(self.candidates, 0, n, *self._sizes, lambda_, low, high, sums, self._stack)
         return Line(int(sums[0].sum()), int(sums[1].sum()), lambda_, sums)
 
-    def within_budget(self, feasible: float, guess: float = 0.0) -> Found[Sums]:
-        """The best multiplier whose solution suppresses no more than the budget (ATG-Dual).
-
-        `feasible` is a multiplier known to satisfy it, or one at which the least possible is suppressed; `guess` one
-        that probably does not.
-        """
-        least = self.problem.least
-        left = self.best(guess)
-        if least <= left.K:
-            return Found(left, left, 1) if guess == 0 else self.within_budget(guess)
-        right = self.best(feasible)
-        if least > right.K:
+    def within_budget(self, guess: float) -> Found[Sums]:
+        """The best multiplier whose solution suppresses no more than the budget (ATG-Dual), searched from a guess."""
+        found = search(self.best, self.problem.least, guess, top_multiplier(self.problem))
+        if found is None:
             raise BudgetError(OVER_BUDGET)
-        found = search(left, right, least, self.best)
-        return Found(found.left, found.right, found.evaluations + 2)
+        return found
 
     def publish(self, found: Found[Sums]) -> npt.NDArray[np.bool_]:
         """The candidates published by the right end of the optimum, with the rest of the budget spent."""

@@ -109,19 +109,15 @@ class View:
         whole, inner = np.empty(len(tree), dtype=np.bool_), np.empty((2, len(tree)), dtype=np.int64)
         n_children = np.diff(tree.child_start)
 
-        def best(lambda_: float, *_: Line[None]) -> Line[None]:
+        def best(lambda_: float, *_: Line[None] | None) -> Line[None]:
             k, a = shared_cut(tree.parent, n_children, K, A, lambda_, whole, inner)
             return Line(int(k), int(a), lambda_, None)
 
-        left, right = best(0.0), best(self._top)
-        if self.least > right.K:
+        found = search(best, self.least, float(len(tree)) ** 0.5, self._top)
+        if found is None:
             return None
-        if self.least <= left.K:
-            left = right = best(0.0)
-        else:
-            found = search(left, right, self.least, best)
-            left, right = found.left, found.right
-            best(right.lambda_)
+        left, right = found.left, found.right
+        best(right.lambda_)
         cut = np.zeros(len(tree), dtype=np.bool_)
         cut[topmost(tree.parent, whole)] = True
         rest, lambda_ = right.K - self.least, left.lambda_

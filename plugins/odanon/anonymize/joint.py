@@ -66,39 +66,31 @@ def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
     The bound is proven by its own solution, which satisfies the budget. It is first tried a little above the optimum of
     a sample of origins (large matrices), since every bound that turns out too low costs a build of all rows.
     """
-    limit = _FIRST_LIMIT
+    limit, guess = _FIRST_LIMIT, float(_FIRST_LIMIT)
     if len(problem.entries.key) > _SAMPLE_FROM:
         inside, least = sample(problem)
-        _, guess = _search_below(problem, limit, least, inside)
-        limit = min(int(1.2 * guess.right.lambda_) + 8, largest_size(problem) + 1)
-    return _search_below(problem, limit, problem.least)
+        guess = _search_below(problem, limit, guess, least, inside)[1].right.lambda_
+        limit = int(min(1.2 * guess + 8, largest_size(problem) + 1))
+    return _search_below(problem, limit, guess, problem.least)
 
 
 def _search_below(
-    problem: Problem, limit: int, least: int, within: npt.NDArray[np.bool_] | None = None
+    problem: Problem, limit: int, guess: float, least: int, within: npt.NDArray[np.bool_] | None = None
 ) -> tuple[JointRows, Found[Sums]]:
-    """Double `limit` until its solution publishes `least` trips, then search below it."""
-    largest = largest_size(problem)
-    evaluations = 0
+    """Search from a guess; as long as the optimum is above `limit`, double that."""
     while True:
         # above the largest |o| + |d| all rows exist and any multiplier may be asked for
-        complete = limit > largest
+        complete = limit > largest_size(problem)
+        top = top_multiplier(problem) if complete else float(limit)
         joint = JointRows(problem, limit, within=within)
-        right = joint.best(top_multiplier(problem) if complete else float(limit))
-        evaluations += 1
-        if least <= right.K:
-            break
+        found = search(joint.best, least, min(guess, top), top)
+        if found is not None:
+            return joint, found
         if complete:
             raise OdanonError(
                 "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
             )
-        limit *= 2
-    left = joint.best(0.0)
-    evaluations += 1
-    if least <= left.K:
-        return joint, Found(left, left, evaluations)
-    found = search(left, right, least, joint.best)
-    return joint, replace(found, evaluations=found.evaluations + evaluations)
+        limit, guess = 2 * limit, top
 
 
 def sample(problem: Problem) -> tuple[npt.NDArray[np.bool_], int]:
@@ -119,7 +111,7 @@ def solve(problem: Problem) -> Solution:
     """Origin-first: the cut at the optimum, its destinations at their own multiplier, then the rest of the budget."""
     joint, found = find_multiplier(problem)
     forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
-    inner = forest.within_budget(found.right.lambda_, found.left.lambda_)
+    inner = forest.within_budget(found.right.lambda_)
     figures = {
         "lambda": found.right.lambda_,
         "evaluations": found.evaluations + inner.evaluations,

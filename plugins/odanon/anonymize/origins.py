@@ -52,11 +52,15 @@ Solve = Callable[[npt.NDArray[np.int64]], Trial]
 
 
 def solve_dual(problem: Problem) -> Solve:
-    """Destinations of given origin areas within the budget."""
+    """Destinations of given origin areas within the budget; the search starts where the one before ended."""
+    guess = float(problem.destinations.n_tiles[-1]) ** 0.5
 
     def solve(areas: npt.NDArray[np.int64]) -> Trial:
+        nonlocal guess
         forest = Forest.grow(problem, areas, largest_size(problem) + 1)
-        return Trial(forest, forest.within_budget(top_multiplier(problem)), spend=True)
+        found = forest.within_budget(guess)
+        guess = max(found.right.lambda_, 1.0)
+        return Trial(forest, found, spend=True)
 
     return solve
 

@@ -1,7 +1,7 @@
 """The promise every anonymiser makes: how many, of what, and how much may be left out."""
 
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from odanon.anonymize.matrix import ODMatrix
 from odanon.errors import OdanonError
@@ -32,6 +32,9 @@ class Protection:
     report_small: bool = parameter(
         False, "publish what is left out of each area as one flow to the rest of the map, where that reaches k"
     )
+
+    # Whether flows may share tile pairs, as clusters in space do; then each pair counts in its assigned flow.
+    overlapping: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.unit == "population") != (self.k_population is not None):

@@ -157,7 +157,7 @@ def _flow_table(
         "origin": _categories(origin[1], origin[0].label),
         "destination": _categories(destination[1], destination[0].label),
         "trips": trips,
-        "persons": pd.array(_distinct_people(od, pair_flow, len(trips)), dtype="Int64"),
+        "persons": _distinct_people(od, pair_flow, len(trips)),
         "origin_tiles": origin[0].n_tiles[origin[1]],
         "destination_tiles": destination[0].n_tiles[destination[1]],
     }
@@ -167,15 +167,16 @@ def _flow_table(
     return pd.DataFrame(table)
 
 
-def _distinct_people(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int) -> npt.NDArray | list[Any]:
+def _distinct_people(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int) -> pd.arrays.IntegerArray:
     """The size of the union of the people behind each flow."""
     if od.person is None:
-        return [pd.NA] * n_flows
+        return pd.arrays.IntegerArray(np.ones(n_flows, dtype=np.int64), np.ones(n_flows, dtype=np.bool_))
     row_flow = pair_flow[od.row_pair]
     kept = row_flow >= 0
     n_people = int(od.person.max(initial=0)) + 1
     seen = pd.unique(row_flow[kept] * n_people + od.person[kept])
-    return np.bincount(seen // n_people, minlength=n_flows)
+    counts = np.bincount(seen // n_people, minlength=n_flows)
+    return pd.arrays.IntegerArray(counts, np.zeros(n_flows, dtype=np.bool_))
 
 
 def _capped_trips(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int, cap: int) -> npt.NDArray[np.int64]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+_STRIDE = 2.0  # ratio of the multipliers tried around the guess
+
 State = TypeVar("State")
 
 
@@ -22,7 +24,7 @@ class Line(Generic[State]):
     state: State
 
 
-Evaluate = Callable[[float, Line[State], Line[State]], Line[State]]
+Evaluate = Callable[[float, Line[State] | None, Line[State] | None], Line[State]]
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,30 @@ class Found(Generic[State]):
         return self.left.A + share * (self.right.A - self.left.A)
 
 
-def search(left: Line[State], right: Line[State], least: int, evaluate: Evaluate[State]) -> Found[State]:
-    """Narrow [left, right], which must bracket `least` (left.K < least <= right.K)."""
-    evaluations = 0
+def search(evaluate: Evaluate[State], least: int, guess: float, top: float) -> Found[State] | None:
+    """The segment that publishes `least` trips, started from a guess of its multiplier (above 0).
+
+    None when even at the multiplier `top` less is published. `evaluate` is told a line at a smaller and one at a larger
+    multiplier as soon as both are known.
+    """
+    left = right = evaluate(guess, None, None)
+    evaluations = 1
+    while least <= left.K and left.lambda_ > 0:
+        right, left = left, evaluate(left.lambda_ / _STRIDE if left.lambda_ > 1 else 0.0, None, None)
+        evaluations += 1
+    while least > right.K:
+        if right.lambda_ >= top:
+            return None
+        left, right = right, evaluate(min(right.lambda_ * _STRIDE, top), None, None)
+        evaluations += 1
+    if least <= left.K:
+        return Found(left, left, evaluations)
+    return _narrow(left, right, least, evaluate, evaluations)
+
+
+def _narrow(
+    left: Line[State], right: Line[State], least: int, evaluate: Evaluate[State], evaluations: int
+) -> Found[State]:
     while True:
         run, rise = right.K - left.K, right.A - left.A
         line = evaluate(rise / run, left, right)

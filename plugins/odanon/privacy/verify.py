@@ -31,12 +31,15 @@ def verify(
     k: int,
     unit: str,
     contribution_cap: int | None = None,
+    assignment: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
     `rows`: origin, destination (tiles), person, trips. `flows`: origin, destination (areas), trips, persons.
     `origin_tiles`, `destination_tiles`: area, tile. With unit trips, `rows` needs no person. With a
-    `contribution_cap`, a flow's trips must be those of each person up to the cap.
+    `contribution_cap`, a flow's trips must be those of each person up to the cap. Areas of one flow must not
+    overlap those of another, unless an `assignment` (origin, destination, flow; -1 = suppressed) says which flow
+    each tile pair counts in: then every pair must lie inside its flow.
     """
     known = [
         Finding("known-zones", int((~flows[side].isin(tiles["area"])).sum()), f"{side} areas without tiles")
@@ -44,6 +47,9 @@ def verify(
     ]
     pairs = rows[["origin", "destination"]].drop_duplicates().reset_index(drop=True)
     covered = _covering_flows(pairs, flows.reset_index(drop=True), origin_tiles, destination_tiles)
+    outside = 0
+    if assignment is not None:
+        covered, outside = _assigned(pairs, assignment, covered)
     located = rows.merge(pairs.assign(pair=range(len(pairs))), on=["origin", "destination"])
     located = located.merge(covered, on="pair")
     if contribution_cap is not None:
@@ -64,6 +70,7 @@ def verify(
         Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice"),
         Finding("at-least-k", int((units < k).sum()), f"flows with fewer than {k} {unit}"),
         Finding("disjoint", int(covered["pair"].duplicated().sum()), "tile pairs covered by several flows"),
+        Finding("inside", outside, "tile pairs assigned to a flow whose areas do not hold them"),
         Finding("volumes", int((trips.to_numpy() != flows["trips"].to_numpy()).sum()), "flows with a wrong volume"),
         Finding(
             "conservation",
@@ -89,3 +96,10 @@ def _covering_flows(
     named = flows[["origin", "destination"]].rename(columns={"origin": "o", "destination": "d"})
     named["flow"] = range(len(named))
     return candidates.merge(named, on=["o", "d"])[["pair", "flow"]]
+
+
+def _assigned(pairs: pd.DataFrame, assignment: pd.DataFrame, candidates: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """(pair, flow) as the assignment says, and how many of them lie outside their flow's areas."""
+    told = pairs.assign(pair=range(len(pairs))).merge(assignment, on=["origin", "destination"])
+    told = told.loc[told["flow"] >= 0, ["pair", "flow"]]
+    return told, len(told) - len(told.merge(candidates, on=["pair", "flow"]))

@@ -74,10 +74,17 @@ def assert_safe(release: Release, rows: pd.DataFrame, tree: Hierarchy, plugin: A
         suppressed_trips=int(lost),
         k=plugin.k,
         unit=plugin.unit,
+        contribution_cap=plugin.contribution_cap,
+        assignment=plain_assignment(release) if plugin.overlapping else None,
     )
     assert not findings, f"{name}: {'; '.join(map(str, findings))}"
     budget = plugin.suppression * rows["trips"].sum()
     assert lost <= budget + 1e-9, f"{name} suppresses {lost} trips, more than the budget of {budget:g}"
+
+
+def plain_assignment(release: Release) -> pd.DataFrame:
+    """(origin, destination, flow) with labels as text."""
+    return release.assignment[["origin", "destination", "flow"]].astype({"origin": "str", "destination": "str"})
 
 
 def area_tiles(areas: Areas, tree: Hierarchy) -> pd.DataFrame:

@@ -1,0 +1,159 @@
+"""`odanon anonymize` and the library call, on small tables of every accepted shape."""
+
+import json
+from pathlib import Path
+
+import geopandas
+import h3
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import odanon
+from odanon import cli
+from odanon.errors import OdanonError
+from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.zoning.h3 import H3Zoning
+
+RUN = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def trips() -> pd.DataFrame:
+    """One row per trip between H3 cells: 3,000 trips of 400 people."""
+    rng = np.random.default_rng(5)
+    cells = np.array(sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 5)), dtype=object)
+    busy = rng.zipf(1.6, len(cells)).clip(max=50).astype(float)
+    draw = lambda: cells[rng.choice(len(cells), 3000, p=busy / busy.sum())]  # noqa: E731
+    return pd.DataFrame(
+        {"user": [f"u{n}" for n in rng.integers(0, 400, 3000)], "from": draw(), "to": draw(), "hour": rng.integers(0, 3, 3000)}
+    )
+
+
+def run(table: pd.DataFrame, folder: Path, *options: str) -> Path:
+    path, out = folder / "od.parquet", folder / "release"
+    table.to_parquet(path)
+    done = RUN.invoke(cli.main, ["anonymize", str(path), "--out", str(out), *options], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def refusal(table: pd.DataFrame, folder: Path, *options: str) -> str:
+    path, out = folder / "od.csv", folder / "release"
+    table.to_csv(path, index=False)
+    done = RUN.invoke(cli.main, ["anonymize", str(path), "--out", str(out), *options])
+    assert isinstance(done.exception, OdanonError)
+    assert not out.exists()
+    return str(done.exception)
+
+
+COLUMNS = ("--origin", "from", "--destination", "to")
+
+
+def test_person_level_trips_give_flows_assignment_zones_and_manifest(trips: pd.DataFrame, tmp_path: Path) -> None:
+    out = run(trips, tmp_path, *COLUMNS, "--person", "user", "-k", "8")
+    flows, assignment = (pd.read_parquet(out / f"{name}.parquet") for name in ("flows", "assignment"))
+    zones = geopandas.read_parquet(out / "zones.parquet")
+    manifest = json.loads((out / "release.json").read_text())
+    assert (flows["persons"] >= 8).all()
+    assert list(assignment.columns) == [
+        *("origin", "destination", "trips", "published_origin", "published_destination", "suppressed")
+    ]
+    assert assignment["trips"].sum() == 3000
+    kept = assignment[~assignment["suppressed"]]
+    by_flow = kept.groupby(["published_origin", "published_destination"])["trips"].sum()
+    listed = flows.set_index(["origin", "destination"])["trips"]
+    assert by_flow.sort_index().tolist() == listed.sort_index().tolist()
+    people = trips.merge(kept, left_on=["from", "to"], right_on=["origin", "destination"])
+    counted = people.groupby(["published_origin", "published_destination"])["user"].nunique()
+    assert counted.sort_index().tolist() == flows.set_index(["origin", "destination"])["persons"].sort_index().tolist()
+    assert set(flows["origin"]) | set(flows["destination"]) == set(zones["zone_id"])
+    assert manifest["metrics"]["S"] <= 300
+    assert manifest["promise"] == "every flow holds at least 8 distinct persons"
+
+
+def test_aggregated_flows_count_trips_and_say_so(trips: pd.DataFrame, tmp_path: Path) -> None:
+    pairs = trips.groupby(["from", "to"]).size().rename("n").reset_index()
+    out = run(pairs, tmp_path, *COLUMNS, "--count", "n", "--unit", "trips")
+    assert (pd.read_parquet(out / "flows.parquet")["trips"] >= 10).all()
+    assert json.loads((out / "release.json").read_text())["promise"].startswith("not person-anonymous")
+
+
+def test_time_bins_are_released_one_by_one(trips: pd.DataFrame, tmp_path: Path) -> None:
+    out = run(trips, tmp_path, *COLUMNS, "--person", "user", "--time", "hour", "-k", "5")
+    flows = pd.read_parquet(out / "flows.parquet")
+    assert sorted(flows["time"].unique()) == [0, 1, 2]
+    for hour, part in trips.groupby("hour"):
+        assert flows.loc[flows["time"] == hour, "trips"].sum() >= 0.9 * len(part)
+
+
+def test_a_table_of_parents_is_a_hierarchy_and_needs_no_map(tmp_path: Path) -> None:
+    (tmp_path / "tree.csv").write_text("child,parent\na,left\nb,left\nc,right\nleft,all\nright,all\n")
+    table = pd.DataFrame({"origin": ["a"] * 9 + ["b"] * 3, "destination": ["c"] * 12, "person": range(12)})
+    out = run(table, tmp_path, "--person", "person", "--hierarchy", str(tmp_path / "tree.csv"), "--suppression", "0")
+    flows = pd.read_parquet(out / "flows.parquet")
+    assert flows[["origin", "destination", "persons"]].values.tolist() == [["left", "c", 12]]
+    zones = pd.read_parquet(out / "zones.parquet").set_index("zone_id")
+    assert sorted(zones.loc["left", "tiles"]) == ["a", "b"]
+
+
+def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> None:
+    out = run(trips, tmp_path, *COLUMNS, "--person", "user", "--set", "report_small=true")
+    flows, zones = pd.read_parquet(out / "flows.parquet"), geopandas.read_parquet(out / "zones.parquet")
+    rests = flows[flows["destination"].str.startswith("rest of") | flows["origin"].str.startswith("rest of")]
+    assert len(rests)
+    assert (flows["persons"] >= 10).all()
+    assert set(flows["origin"]) | set(flows["destination"]) == set(zones["zone_id"])
+    assert zones.geometry.is_valid.all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--person", "user", "-k", "1"), "k: too small; give 2 or more"),
+        (("--person", "user", "--suppression", "1.2"), "suppression: too large; give less than 1"),
+        (("--person", "user", "-k", "401"), "the whole matrix holds fewer than k = 401 persons"),
+        ((), "unit persons needs a person id on every row and this matrix has none"),
+        (("--person", "nobody"), "has no column 'nobody'; it has user, from, to, hour"),
+        (("--person", "user", "--algorithm", "magic"), "no anonymize plugin is called 'magic'"),
+        (("--person", "user", "--set", "colour"), "write name=value"),
+        (("--person", "user", "--set", "colour=red"), "colour: there is no such key here"),
+        (("--person", "user", "--hierarchy", "nowhere.csv"), "nowhere.csv does not exist"),
+    ],
+)
+def test_mistakes_get_a_sentence_and_no_output(
+    trips: pd.DataFrame, tmp_path: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in refusal(trips, tmp_path, *COLUMNS, *options)
+
+
+def test_an_empty_table_is_refused(trips: pd.DataFrame, tmp_path: Path) -> None:
+    assert "no tile has a label" in refusal(trips.iloc[:0], tmp_path, *COLUMNS, "--person", "user")
+
+
+def test_an_existing_folder_is_not_overwritten(trips: pd.DataFrame, tmp_path: Path) -> None:
+    out = run(trips, tmp_path, *COLUMNS, "--person", "user")
+    before = (out / "flows.parquet").read_bytes()
+    again = RUN.invoke(cli.main, ["anonymize", str(tmp_path / "od.parquet"), "--out", str(out), *COLUMNS])
+    assert "is not empty" in str(again.exception)
+    assert (out / "flows.parquet").read_bytes() == before
+
+
+def test_the_library_call_returns_a_measured_release(trips: pd.DataFrame) -> None:
+    table = trips.rename(columns={"from": "origin", "to": "destination", "user": "person"})
+    zoning = H3Zoning(resolution=8)
+    tree = H3Hierarchy().build(zoning.tiles(np.union1d(table["origin"], table["destination"])))
+    release = odanon.anonymize(table, tree, algorithm="atg-joint", k=6, suppression=0.05)
+    assert release.flows["persons"].min() >= 6
+    assert release.metrics["S"] <= 150
+    assert 2 <= release.metrics["Gbar"] < 200
+    assert release.parameters["k"] == 6
+    assert len(release.assignment) == len(table.drop_duplicates(["origin", "destination"]))
+
+
+def test_a_tile_outside_the_hierarchy_is_counted_not_named(trips: pd.DataFrame) -> None:
+    table = trips.rename(columns={"from": "origin", "to": "destination", "user": "person"})
+    tree = H3Hierarchy().build(H3Zoning(resolution=8).tiles(table["origin"].unique()[:5]))
+    with pytest.raises(OdanonError, match="tiles of the matrix are missing from the hierarchy"):
+        odanon.anonymize(table, tree)
