@@ -27,7 +27,12 @@ def trips() -> pd.DataFrame:
     busy = rng.zipf(1.6, len(cells)).clip(max=50).astype(float)
     draw = lambda: cells[rng.choice(len(cells), 3000, p=busy / busy.sum())]  # noqa: E731
     return pd.DataFrame(
-        {"user": [f"u{n}" for n in rng.integers(0, 400, 3000)], "from": draw(), "to": draw(), "hour": rng.integers(0, 3, 3000)}
+        {
+            "user": [f"u{n}" for n in rng.integers(0, 400, 3000)],
+            "from": draw(),
+            "to": draw(),
+            "hour": rng.integers(0, 3, 3000),
+        }
     )
 
 

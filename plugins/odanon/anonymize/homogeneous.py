@@ -5,6 +5,7 @@ costs that one sweep of the matrix collects (kernels.shared). Sides alternate un
 several starts, among them the best uniform cut.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,14 +20,14 @@ from odanon.anonymize.kernels.cut import topmost
 from odanon.anonymize.kernels.shared import add_node_costs, shared_cut, shared_fill, sum_subtrees
 from odanon.anonymize.origins import areas_emitting
 from odanon.anonymize.problem import Problem
-from odanon.anonymize.sba import Line, search
+from odanon.anonymize.sba import Found, Line, search
 from odanon.anonymize.solution import Solution
 from odanon.anonymize.uniform import cut_at, sums_by_step, uniform_steps
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 
 _FILL_STEP = 0.9
-_DESCENTS = 4  # starts that are followed to the end
+_DESCENTS = 3  # starts that are followed to the end
 _TARGET_STEP = 4  # ratio of the outflows of the starting origin areas
 
 Cut = npt.NDArray[np.int64]  # nodes that partition a tree
@@ -104,29 +105,57 @@ class View:
 
     def best_destinations(self, areas: Cut) -> Pair | None:
         """The best destination cut within the budget for fixed origin areas; None where even the root suppresses more."""
-        tree = self.destinations
-        K, A = self.costs(areas)
-        whole, inner = np.empty(len(tree), dtype=np.bool_), np.empty((2, len(tree)), dtype=np.int64)
-        n_children = np.diff(tree.child_start)
-
-        def best(lambda_: float, *_: Line[None] | None) -> Line[None]:
-            k, a = shared_cut(tree.parent, n_children, K, A, lambda_, whole, inner)
-            return Line(int(k), int(a), lambda_, None)
-
-        found = search(best, self.least, float(len(tree)) ** 0.5, self._top)
+        side = SharedTree(self.destinations, *self.costs(areas))
+        found = search(side.best, self.least, float(len(side.tree)) ** 0.5, self._top)
         if found is None:
             return None
-        left, right = found.left, found.right
-        best(right.lambda_)
-        cut = np.zeros(len(tree), dtype=np.bool_)
-        cut[topmost(tree.parent, whole)] = True
-        rest, lambda_ = right.K - self.least, left.lambda_
+        nodes = side.spend(found, self.least)
+        return Pair(int(side.K[nodes].sum()), int(side.A[nodes].sum()), found.right.lambda_, areas, nodes)
+
+    def settle(self, areas: Cut, lambda_: float) -> Cut:
+        """Origin areas that alternating both sides at one multiplier leads to, until the profit stops rising."""
+        profit = -np.inf
+        while True:
+            _, destinations = SharedTree(self.destinations, *self.costs(areas)).cut(lambda_)
+            line, origins = SharedTree(self.origins, *self.flipped.costs(destinations)).cut(lambda_)
+            if lambda_ * line.K - line.A <= profit:
+                return areas
+            profit, areas = lambda_ * line.K - line.A, origins
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTree:
+    """One side's tree with the volume K and cost A that every node publishes under the other side's areas."""
+
+    tree: Hierarchy
+    K: npt.NDArray[np.int64]
+    A: npt.NDArray[np.int64]
+
+    def cut(self, lambda_: float) -> tuple[Line[None], Cut]:
+        """The best partition at a multiplier."""
+        line, whole, _ = self._prune(lambda_)
+        return line, topmost(self.tree.parent, whole)
+
+    def best(self, lambda_: float, *_: Line[None] | None) -> Line[None]:
+        """Its volume and cost."""
+        return self._prune(lambda_)[0]
+
+    def spend(self, found: Found[None], least: int) -> Cut:
+        """The partition of the right end of the optimum, split further while the rest of the budget lasts."""
+        nodes = np.zeros(len(self.tree), dtype=np.bool_)
+        nodes[self.cut(found.right.lambda_)[1]] = True
+        rest, lambda_ = found.right.K - least, found.left.lambda_
         while rest > 0 and lambda_ > 1:
-            best(lambda_)
-            rest = shared_fill(tree.size, K, cut, whole, inner, rest)
+            _, whole, inner = self._prune(lambda_)
+            rest = shared_fill(self.tree.size, self.K, nodes, whole, inner, rest)
             lambda_ *= _FILL_STEP
-        nodes = np.flatnonzero(cut)
-        return Pair(int(K[nodes].sum()), int(A[nodes].sum()), right.lambda_, areas, nodes)
+        return np.flatnonzero(nodes)
+
+    def _prune(self, lambda_: float) -> tuple[Line[None], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        whole, inner = np.empty(len(self.tree), dtype=np.bool_), np.empty((2, len(self.tree)), dtype=np.int64)
+        n_children = np.diff(self.tree.child_start)
+        K, A = shared_cut(self.tree.parent, n_children, self.K, self.A, lambda_, whole, inner)
+        return Line(int(K), int(A), lambda_, None), whole, inner
 
 
 def best_uniform(view: View) -> Pair | None:
@@ -166,15 +195,22 @@ def best_uniform(view: View) -> Pair | None:
 
 
 def descend(view: View, pair: Pair) -> Pair:
-    """Improve one side after the other until neither helps."""
+    """Improve one side or the other, then both at a common price of suppression, until nothing helps.
+
+    Sides that only answer each other get stuck where one pays far more for a suppressed trip than the other; the
+    geometric mean of both prices as multiplier of both sides leads on.
+    """
     while True:
-        other = view.flipped.best_destinations(pair.destinations)
-        if other is not None and other.A < pair.A:
-            pair = other.flipped
-        again = view.best_destinations(pair.origins)
-        if again is None or again.A >= pair.A:
+        answers = [view.best_destinations(pair.origins)]
+        flipped = view.flipped.best_destinations(pair.destinations)
+        answers += [flipped.flipped if flipped else None]
+        better = min((answer for answer in answers if answer), key=lambda answer: answer.A, default=pair)
+        if better.A >= pair.A and all(answers):
+            price = math.sqrt(math.prod(answer.lambda_ or 0.0 for answer in answers if answer))
+            better = view.best_destinations(view.settle(pair.origins, price)) or pair
+        if better.A >= pair.A:
             return pair
-        pair = again
+        pair = better
 
 
 def starts(view: View) -> list[Pair]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-_STRIDE = 2.0  # ratio of the multipliers tried around the guess
+_STRIDE = 1.1  # ratio of the first multiplier tried to the guess; squared at every further step
 
 State = TypeVar("State")
 
@@ -50,15 +50,15 @@ def search(evaluate: Evaluate[State], least: int, guess: float, top: float) -> F
     multiplier as soon as both are known.
     """
     left = right = evaluate(guess, None, None)
-    evaluations = 1
+    evaluations, stride = 1, _STRIDE
     while least <= left.K and left.lambda_ > 0:
-        right, left = left, evaluate(left.lambda_ / _STRIDE if left.lambda_ > 1 else 0.0, None, None)
-        evaluations += 1
+        right, left = left, evaluate(left.lambda_ / stride if left.lambda_ > 1 else 0.0, None, None)
+        evaluations, stride = evaluations + 1, stride**2
     while least > right.K:
         if right.lambda_ >= top:
             return None
-        left, right = right, evaluate(min(right.lambda_ * _STRIDE, top), None, None)
-        evaluations += 1
+        left, right = right, evaluate(min(right.lambda_ * stride, top), None, None)
+        evaluations, stride = evaluations + 1, stride**2
     if least <= left.K:
         return Found(left, left, evaluations)
     return _narrow(left, right, least, evaluate, evaluations)
