@@ -25,7 +25,7 @@ _PUBLIC_METRICS = {
     "flows": "flows",
     "origin_areas": "origin_areas",
     "destination_areas": "destination_areas",
-    "published_trips": "trips_published",
+    "published": "trips_published",
     "S_share": "suppressed_share",
     "Gbar": "gbar",
     "E": "reconstruction_loss",

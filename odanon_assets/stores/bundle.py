@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+from odanon.errors import OdanonError
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -22,6 +25,9 @@ FLOW_COLUMNS = (
     "persons_band",
     "release_id",
 )
+FLOW_KEY = ("time_bin", "segment", "origin_zone", "destination_zone")
+ZONE_COLUMNS = ("zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry")
+_PRODUCT = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
 @dataclass(frozen=True)
@@ -41,3 +47,43 @@ def release_id(product: str, window_start: date, identity: dict[str, Any]) -> st
     """A name that follows from what went in: input hash, parameters and code version."""
     text = json.dumps(identity, sort_keys=True)
     return f"{product}-{window_start:%Y%m%d}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def check_name(product: str) -> None:
+    """Product names become folders and views, so only plain ones are let in."""
+    if not _PRODUCT.fullmatch(product):
+        raise OdanonError(
+            "the product's name is not a plain one; use at most 63 lower-case letters, digits and hyphens"
+        )
+
+
+def check_bundle(bundle: Bundle) -> None:
+    """Refuse what no store could keep or give back whole; the promise itself is the gate's matter."""
+    check_name(bundle.product)
+    where = f"{bundle.product} {bundle.window_start}"
+    if not re.fullmatch(rf"{bundle.product}-{bundle.window_start:%Y%m%d}-[0-9a-f]{{12}}", bundle.release_id):
+        raise OdanonError(f"{where}: the release id is not the one of this product and window; use release_id()")
+    for table, frame, columns in (
+        ("flows", bundle.flows, FLOW_COLUMNS),
+        ("zones", bundle.zones, ZONE_COLUMNS),
+    ):
+        if tuple(frame.columns) != columns:
+            raise OdanonError(f"{where}: the {table} do not have the published columns {', '.join(columns)}")
+    strangers = ~pd.concat([bundle.flows["origin_zone"], bundle.flows["destination_zone"]]).isin(bundle.zones["zone_id"])
+    if strangers.any():
+        raise OdanonError(f"{where}: {int(strangers.sum())} ends of flows lie in no zone of the release")
+    if bundle.zones["zone_id"].duplicated().any():
+        raise OdanonError(f"{where}: the zones name a zone twice")
+    if bundle.flows.duplicated(list(FLOW_KEY)).any():
+        raise OdanonError(f"{where}: a flow appears twice in one time bin and segment")
+    if _has_nul(bundle):
+        raise OdanonError(f"{where}: a text holds a NUL character, which a database cannot keep; remove it")
+
+
+def _has_nul(bundle: Bundle) -> bool:
+    texts = [bundle.report, json.dumps(bundle.manifest, ensure_ascii=False)]
+    for values in (bundle.flows["segment"], bundle.flows["persons_band"], bundle.zones["zone_id"]):
+        texts += map(str, values.unique())
+    texts += map(str, bundle.zones["hierarchy"].unique())
+    texts += [tile for tiles in bundle.zones["tiles"] if tiles is not None for tile in tiles]
+    return any("\0" in text or "\\u0000" in text for text in texts)

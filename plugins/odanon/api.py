@@ -9,8 +9,7 @@ from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
-from odanon.metrics.generalisation import Generalisation
-from odanon.metrics.reconstruction import Reconstruction
+from odanon.measure import measured
 
 
 def anonymize(
@@ -48,13 +47,6 @@ def anonymize(
             weight=weight,
         )
     return measured(od, anonymizer.anonymize(od, hierarchy, targets))
-
-
-def measured(od: ODMatrix, release: Release) -> Release:
-    """The release with Gbar, S and E among its metrics."""
-    for metric in (Generalisation(), Reconstruction()):
-        release.metrics.update(metric.evaluate(od, release))
-    return release
 
 
 def _need_columns(od: pd.DataFrame, *names: str) -> None:

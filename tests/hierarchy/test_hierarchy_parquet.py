@@ -36,7 +36,14 @@ def test_round_trip_through_a_file(tmp_path):
     to_parquet(tree, tmp_path / "tree.parquet")
     again = from_parquet(tmp_path / "tree.parquet")
     assert again.coverage == "full"
-    assert np.array_equal(again.n_tiles, tree.n_tiles)
+    for name in ("n_tiles", "lat", "lon"):
+        assert np.array_equal(getattr(again, name), getattr(tree, name))
+
+
+def test_a_tree_without_centroids_stays_without():
+    again = from_parquet(io.BytesIO(dump(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="hand"))))
+    assert again.lat is None
+    assert again.lon is None
 
 
 def test_other_files_are_refused(tmp_path):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.release import Release
+from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.classes import Classes
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.testing.anonymizers import random_city
@@ -26,7 +28,7 @@ def hand_release() -> tuple[ODMatrix, Release]:
     od = ODMatrix.from_frame(ROWS, TREE, TREE)
     origin = np.array([NODE["left"], NODE["left"], -1])
     destination = np.array([NODE["right"], NODE["right"], -1])
-    return od, Release.from_nodes(od, TREE, TREE, origin, destination, {})
+    return od, Release.from_nodes(od, TREE, TREE, origin, destination, {"k": 2})
 
 
 def test_generalisation_by_hand() -> None:
@@ -39,11 +41,49 @@ def test_generalisation_by_hand() -> None:
 
 def test_reconstruction_by_hand() -> None:
     # left->right spreads 8 as 4 + 4 over a->c and b->c: |4-6| + |4-2| + 2 suppressed = 6 of 10.
-    assert Reconstruction().evaluate(*hand_release())["E"] == pytest.approx(0.6)
+    figures = Reconstruction().evaluate(*hand_release())
+    assert figures["E"] == pytest.approx(0.6)
+    # As distributions: |4/8 - 6/10| + |4/8 - 2/10| + |0 - 2/10|.
+    assert figures["D"] == pytest.approx(0.6)
+
+
+def test_classes_by_hand() -> None:
+    # One class of 8 and 2 suppressed of 10 trips: 8^2 + 10 * 2; mean class 8 over k = 2.
+    figures = Classes().evaluate(*hand_release())
+    assert figures["C_DM"] == 84
+    assert figures["C_AVG"] == 4
+
+
+def test_the_population_is_measured_by_weights_beside_the_participants() -> None:
+    od = ODMatrix.from_frame(ROWS.assign(w=[10.0, 30.0, 60.0]), TREE, TREE, weight="w")
+    _, release = hand_release()
+    weighted = Release.from_nodes(
+        od,
+        TREE,
+        TREE,
+        np.array([NODE["left"], NODE["left"], -1]),
+        np.array([NODE["right"], NODE["right"], -1]),
+        release.parameters,
+    )
+    figures = Generalisation(measure="weight").evaluate(od, weighted)
+    assert figures["S_share_population"] == pytest.approx(0.6)
+    assert figures["Gbar_population"] == 3
+    assert Classes(measure="weight").evaluate(od, weighted)["C_DM_population"] == 40**2 + 100 * 60
+    # 40 spreads as 20 + 20: |20-10| + |20-30| + 60 of 100.
+    assert Reconstruction(measure="weight").evaluate(od, weighted)["E_population"] == pytest.approx(0.8)
+
+
+def test_weights_that_are_not_there_are_an_error() -> None:
+    with pytest.raises(OdanonError, match="no weights"):
+        Generalisation(measure="weight").evaluate(*hand_release())
 
 
 def test_a_window_combines_its_matrices() -> None:
-    for metric, expected in ((Generalisation(), {"Gbar": 3, "S": 4, "S_share": 0.2, "flows": 2}), (Reconstruction(), {"E": 0.6})):
+    for metric, expected in (
+        (Generalisation(), {"Gbar": 3, "S": 4, "S_share": 0.2, "flows": 2}),
+        (Reconstruction(), {"E": 0.6, "D": 0.6}),
+        (Classes(), {"C_DM": 168, "C_AVG": 4}),
+    ):
         figures = pd.DataFrame([metric.evaluate(*hand_release())] * 2)
         combined = metric.combine(figures)
         for name, value in expected.items():
@@ -68,8 +108,10 @@ def test_sparse_reconstruction_loss_equals_the_dense_one(seed: int) -> None:
         o, d = node[flow.origin], node[flow.destination]
         block = np.ix_(range(tree.tile_start[o], tree.tile_end[o]), range(tree.tile_start[d], tree.tile_end[d]))
         rebuilt[block] += flow.trips / (flow.origin_tiles * flow.destination_tiles)
-    expected = np.abs(rebuilt - dense).sum() / dense.sum()
-    assert Reconstruction().evaluate(od, release)["E"] == pytest.approx(expected)
+    figures = Reconstruction().evaluate(od, release)
+    assert figures["E"] == pytest.approx(np.abs(rebuilt - dense).sum() / dense.sum())
+    if len(release.flows):
+        assert figures["D"] == pytest.approx(np.abs(rebuilt / rebuilt.sum() - dense / dense.sum()).sum())
 
 
 def _random_cut(tree: Hierarchy, rng: np.random.Generator) -> np.ndarray:

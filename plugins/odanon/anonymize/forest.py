@@ -76,8 +76,8 @@ class Forest:
         """The candidates published by the right end of the optimum, with the rest of the budget spent."""
         published = self.publish_at(found.right.lambda_)
         rest = found.right.K - self.problem.least
-        lambda_ = found.left.lambda_ if found.left is not found.right else 0.0
-        while rest > 0 and lambda_ > 1:
+        lambda_, mean = found.left.lambda_, found.right.A / max(found.right.K, 1)
+        while rest > 0 and lambda_ > mean:  # a split that saves less than the mean would raise Gbar
             rest = fill(self.candidates, *self._sizes, lambda_, rest, *self._marks(published))
             lambda_ *= _FILL_STEP
         return published

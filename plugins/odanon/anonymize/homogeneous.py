@@ -16,6 +16,7 @@ import pandas as pd
 
 from odanon.anonymize.forest import Forest, largest_size, top_multiplier
 from odanon.anonymize.groups import publishable
+from odanon.anonymize.kernels.cache import announce_compilation
 from odanon.anonymize.kernels.cut import topmost
 from odanon.anonymize.kernels.shared import add_node_costs, shared_cut, shared_fill, sum_subtrees
 from odanon.anonymize.origins import areas_emitting
@@ -254,6 +255,7 @@ def publish(problem: Problem, pair: Pair, figures: dict[str, Any]) -> Solution:
 
 def solve_window(problems: list[Problem]) -> list[Solution]:
     """One pair of partitions for all time bins of a window."""
+    announce_compilation()
     view = View.of([problem for problem in problems if problem.volume > 0])
     pair = solve(view)
     figures = {"lambda": pair.lambda_, "evaluations": len(view.sweeps), "direction": "homogeneous"}

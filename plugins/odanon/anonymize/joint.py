@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymize.exact import is_small, solve_exactly
 from odanon.anonymize.forest import Forest, largest_size, top_multiplier
 from odanon.anonymize.kernels.cut import at_or_below, topmost
 from odanon.anonymize.kernels.evaluate import best_cut
@@ -108,15 +109,21 @@ def sample(problem: Problem) -> tuple[npt.NDArray[np.bool_], int]:
 
 
 def solve(problem: Problem) -> Solution:
-    """Origin-first: the cut at the optimum, its destinations at their own multiplier, then the rest of the budget."""
+    """Origin-first: exactly where that is cheap; else the cut at the optimum, its destinations at their own multiplier,
+    then the rest of the budget."""
     joint, found = find_multiplier(problem)
-    forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
-    inner = forest.within_budget(found.right.lambda_)
     figures = {
         "lambda": found.right.lambda_,
-        "evaluations": found.evaluations + inner.evaluations,
+        "evaluations": found.evaluations,
         "G_bound": found.bound(problem.least),
     }
+    if is_small(problem):
+        exact = solve_exactly(problem, JointRows(problem, largest_size(problem) + 1).rows, figures)
+        if exact is not None:
+            return exact
+    forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
+    inner = forest.within_budget(max(found.right.lambda_, 1.0))
+    figures["evaluations"] += inner.evaluations
     return forest.solution(forest.publish(inner), figures)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymize.kernels.cache import announce_compilation
 from odanon.anonymize.kernels.lca import floor_log2, lca_table
 from odanon.anonymize.kernels.rows import Entries, Scratch, Side, Test
 from odanon.anonymize.kernels.transpose import stable_order
@@ -35,6 +36,7 @@ class Problem:
     def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, protection: Protection) -> "Problem":
         """A problem that can be solved, or an error that says why not."""
         protection.check(od)
+        announce_compilation()
         return cls(od, origins, destinations, protection)
 
     @cached_property

@@ -60,6 +60,12 @@ class Protection:
         if self.k_population is not None and od.weight is None:
             raise OdanonError("unit population needs a weight on every row and this matrix has none; give one")
 
+    def refuse(self, *limits: str, why: str) -> None:
+        """Refuse limits that an algorithm cannot keep, when they are asked for."""
+        for name in limits:
+            if getattr(self, name) != getattr(Protection(), name):
+                raise OdanonError(f"{why}; remove {name} or choose another algorithm")
+
     def units_in(self, od: ODMatrix) -> int:
         """What k counts, in the whole matrix."""
         return od.volume if self.unit == "trips" or od.n_people is None else od.n_people

@@ -1,17 +1,9 @@
 """`odanon anonymize`: one table of trips or flows in, a release out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from odanon.anonymize.matrix import ODMatrix
-    from odanon.anonymize.release import Release
-    from odanon.hierarchy.tree import Hierarchy
-    from odanon.zoning.tiles import Tiles
 
 
 def register(app: typer.Typer) -> None:
@@ -21,8 +13,8 @@ def register(app: typer.Typer) -> None:
 def anonymize(
     table: Annotated[Path, typer.Argument(help="Parquet or CSV: a row per trip, or per flow with its count.")],
     out: Annotated[Path, typer.Option(help="Folder for the release; it must be new or empty.")],
-    origin: Annotated[str, typer.Option(help="Column with the origin tile.")] = "origin",
-    destination: Annotated[str, typer.Option(help="Column with the destination tile.")] = "destination",
+    origin: Annotated[str, typer.Option(help="Column with the origin tile, or two columns: lat,lon.")] = "origin",
+    destination: Annotated[str, typer.Option(help="Column (or two) with the destination.")] = "destination",
     count: Annotated[str | None, typer.Option(help="Column with the number of trips; without it a row is one.")] = None,
     person: Annotated[str | None, typer.Option(help="Column with the person (or vehicle) id.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the expansion weight, for unit population.")] = None,
@@ -32,6 +24,7 @@ def anonymize(
         Path | None, typer.Option(help="Where the tiles lie: a polygon layer, or a table with id, lat, lon.")
     ] = None,
     zone_id: Annotated[str, typer.Option(help="Column of --zones with the tile's label.")] = "id",
+    resolution: Annotated[int, typer.Option(min=0, max=15, help="H3 resolution of coordinates.")] = 9,
     algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-joint",
     k: Annotated[int, typer.Option("-k", "--k", help="Least number of units behind a flow.")] = 10,
     unit: Annotated[str, typer.Option(help="What k counts: persons, trips, vehicles or population.")] = "persons",
@@ -48,13 +41,13 @@ def anonymize(
     from rich.console import Console
 
     from odanon import registry
-    from odanon.anonymize.matrix import ODMatrix
-    from odanon.anonymize.output import read_table, write_folder
     from odanon.anonymize.window import release_window
-    from odanon.api import measured
     from odanon.errors import OdanonError
+    from odanon.measure import measured
     from odanon.plugin import parameters_of
     from odanon.privacy.promise import promise
+    from odanon.tables.read import TableInput
+    from odanon.tables.write import write_folder
 
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
@@ -62,22 +55,20 @@ def anonymize(
     extra = dict(_name_and_value(text) for text in parameter or [])
     anonymizer = registry.create("anonymize", algorithm, {"k": k, "unit": unit, "suppression": suppression, **extra})
     with console.status(f"reading {table} ...") as status:
-        columns = {"origin": origin, "destination": destination, "count": count, "person": person, "weight": weight}
-        rows = read_table(table, columns | {"time": time})
-        status.update("building the hierarchy ...")
-        tiles = _tiles(rows, zones, zone_id)
-        tree = _tree(hierarchy, tiles)
-        matrices = {
-            bin_: ODMatrix.from_frame(
-                part,
-                tree,
-                tree,
-                trips="count" if count else None,
-                person="person" if person else None,
-                weight="weight" if weight else None,
-            )
-            for bin_, part in _by_time(rows)
-        }
+        loaded = TableInput(
+            path=table,
+            origin=origin,
+            destination=destination,
+            count=count,
+            person=person,
+            weight=weight,
+            time=time,
+            hierarchy=hierarchy,
+            zones=zones,
+            zone_id=zone_id,
+            resolution=resolution,
+        ).load()
+        matrices, tree = loaded.matrices, loaded.tree
         if time is None:
             anonymizer.check(matrices[None])
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
@@ -87,7 +78,7 @@ def anonymize(
         status.update("measuring and writing ...")
         for bin_, release in releases.items():
             measured(matrices[bin_], release)
-        figures = write_folder(out, releases, tree, tiles, anonymizer, algorithm)
+        figures = write_folder(out, releases, tree, loaded.tiles, anonymizer, algorithm)
     _print_figures(figures, out)
     typer.echo(promise(parameters_of(anonymizer)))
 
@@ -103,43 +94,9 @@ def _name_and_value(text: str) -> tuple[str, Any]:
     return name, yaml.safe_load(value)
 
 
-def _tiles(rows: "pd.DataFrame", zones: Path | None, zone_id: str) -> "Tiles":
-    """Where the labels of the table lie: given zones, H3 cells, or nowhere."""
-    import h3
-
-    from odanon.zoning.h3 import H3Zoning
-    from odanon.zoning.polygons import PolygonZoning
-    from odanon.zoning.tiles import distinct_labels, unplaced
-    from odanon.zoning.voronoi import VoronoiZoning
-
-    labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
-    if zones is not None and zones.suffix in (".csv", ".parquet"):
-        return VoronoiZoning(antennas=zones, id=zone_id).tiles(labels)
-    if zones is not None:
-        return PolygonZoning(path=zones, id=zone_id).tiles(labels)
-    if all(h3.is_valid_cell(label) for label in labels):
-        return H3Zoning(resolution=h3.get_resolution(labels[0])).tiles(labels)
-    return unplaced(labels)
-
-
-def _tree(name: str, tiles: "Tiles") -> "Hierarchy":
-    from odanon import registry
-    from odanon.errors import OdanonError
-
-    if Path(name).suffix in (".csv", ".parquet"):
-        return registry.create("hierarchy", "table", {"path": name}).build(tiles)
-    if tiles.kind == "unplaced":
-        raise OdanonError(f"--hierarchy {name} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN")
-    return registry.create("hierarchy", name, {}).build(tiles)
-
-
-def _by_time(rows: "pd.DataFrame") -> list[tuple[Any, "pd.DataFrame"]]:
-    return list(rows.groupby("time", sort=True)) if "time" in rows else [(None, rows)]
-
-
 def _print_figures(figures: dict[str, Any], out: Path) -> None:
     typer.echo(
-        f"{figures['flows']:,.0f} flows, {figures['published_trips']:,.0f} of {figures['volume']:,.0f} trips published,"
+        f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published,"
         f" {figures['S_share']:.2%} left out"
     )
     typer.echo(f"Gbar {figures['Gbar']:.3f} tiles a trip (2 = nothing generalised), E {figures['E']:.3f}")

@@ -122,7 +122,7 @@ def _print_summaries(console: Any, product: str) -> None:
     rows = {
         "in": counts,
         "published": f"{metrics['flows']:,.0f} flows between {metrics['origin_areas']:,.0f} origin and"
-        f" {metrics['destination_areas']:,.0f} destination areas (busiest time bin), {metrics['published_trips']:,.0f} trips",
+        f" {metrics['destination_areas']:,.0f} destination areas (busiest time bin), {metrics['published']:,.0f} trips",
         "suppressed": f"{metrics['S_share']:.1%} of the trips",
         "precision": f"a trip is blurred to {metrics['Gbar']:.1f} tiles on average, origin plus destination (2 = none)",
         "people": f"the smallest flow holds {metrics['min_persons']:.0f} people; {promise}",

@@ -56,9 +56,10 @@ class AdminHierarchy:
             labels.append(names)
             parents.append(above)
             path = path + "/"
-        return Hierarchy.from_parents(
+        tree = Hierarchy.from_parents(
             np.concatenate([*labels, tiles.label]).tolist(), np.concatenate([*parents, node]), kind="admin"
         )
+        return tree.placed(tiles.label, tiles.lat, tiles.lon)
 
     def _unit(self, level: AdminLevel, tiles: Tiles) -> ObjectArray:
         """The id of the unit of each tile."""

@@ -33,6 +33,17 @@ def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiP
     return [unions[int(node)] for node in nodes]
 
 
+def members_geometry(tree: Hierarchy, tiles: Tiles, members: list[IntArray]) -> list[MultiPolygon]:
+    """One MultiPolygon in EPSG:4326 per set of tile ranks: the union of those tiles."""
+    from odanon.zoning.h3shape import outline
+
+    names = tree.label[tree.tiles]
+    if tiles.kind == "h3":
+        return [outline(names[ranks].tolist()) for ranks in members]
+    shape = tiles.geometry[_positions(tiles, names)]
+    return [shapely.orient_polygons(polygonal(shapely.union_all(shape[ranks]))) for ranks in members]
+
+
 def node_area_km2(geometry: list[MultiPolygon]) -> npt.NDArray[np.float64]:
     """Geodesic areas on WGS 84 of geometries in EPSG:4326."""
     from pyproj import Geod

@@ -28,4 +28,5 @@ class GridHierarchy:
             )
         finest = finest_blocks(tiles, self.factor, self.cell_m or 0, self.crs)
         nodes = nested_blocks(tiles.label, finest, self.factor)
-        return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)
+        tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)
+        return tree.placed(tiles.label, tiles.lat, tiles.lon)

@@ -53,7 +53,8 @@ class H3Hierarchy:
             sizes = None if sizes is None else np.append(sizes, sizes[-top:].sum())
             level = np.append(level, level[-1] - 1)
             label.append(VIRTUAL_ROOT)
-        return Hierarchy.from_parents(label, up, kind="h3", n_tiles=sizes, level=level, coverage=self.coverage)
+        tree = Hierarchy.from_parents(label, up, kind="h3", n_tiles=sizes, level=level, coverage=self.coverage)
+        return tree.placed(tiles.label, tiles.lat, tiles.lon)
 
     def _top(self, leaves: Cells, finest: int) -> int:
         """The resolution of the coarsest cells in the tree."""

@@ -6,9 +6,10 @@ from typing import BinaryIO
 import numpy as np
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy, IntArray
+from odanon.hierarchy.tree import FloatArray, Hierarchy, IntArray
 
 _COLUMNS = ("label", "parent", "n_tiles", "level")
+_CENTROIDS = ("lat", "lon")  # NaN at inner nodes, and at tiles that are not placed
 _KIND, _COVERAGE = b"odanon.hierarchy.kind", b"odanon.hierarchy.coverage"
 
 
@@ -19,6 +20,7 @@ def to_parquet(tree: Hierarchy, path: str | Path | BinaryIO) -> None:
 
     columns = {"label": pa.array(tree.label, pa.string())}
     columns |= {name: pa.array(getattr(tree, name)) for name in _COLUMNS[1:]}
+    columns |= {name: pa.array(_by_node(tree, getattr(tree, name))) for name in _CENTROIDS}
     table = pa.table(columns).replace_schema_metadata({_KIND: tree.kind, _COVERAGE: tree.coverage})
     pq.write_table(table, path, compression="zstd")
 
@@ -33,13 +35,21 @@ def from_parquet(path: str | Path | BinaryIO) -> Hierarchy:
     except pa.ArrowInvalid as error:
         raise OdanonError(f"{path} is not a readable Parquet file; build the hierarchy again") from error
     metadata = table.schema.metadata or {}
-    if set(_COLUMNS) - set(table.column_names) or _KIND not in metadata or not table.num_rows:
+    if {*_COLUMNS, *_CENTROIDS} - set(table.column_names) or _KIND not in metadata or not table.num_rows:
         raise OdanonError(f"{path} is not a hierarchy written by odanon; build the hierarchy again")
     arrays = {name: table[name].to_numpy() for name in _COLUMNS[1:]}
     if not _in_post_order(arrays["parent"]):
         raise OdanonError(f"{path} holds nodes that are not in post-order; build the hierarchy again")
     label = np.array(table["label"].to_pylist(), dtype=object)
-    return Hierarchy(label=label, kind=metadata[_KIND].decode(), coverage=metadata[_COVERAGE].decode(), **arrays)
+    tree = Hierarchy(label=label, kind=metadata[_KIND].decode(), coverage=metadata[_COVERAGE].decode(), **arrays)
+    return tree.placed(label, *(table[name].to_numpy() for name in _CENTROIDS))
+
+
+def _by_node(tree: Hierarchy, centroid: FloatArray | None) -> FloatArray:
+    values = np.full(len(tree), np.nan)
+    if centroid is not None:
+        values[tree.tiles] = centroid
+    return values
 
 
 def _in_post_order(parent: IntArray) -> bool:

@@ -23,4 +23,5 @@ class QuadtreeHierarchy:
         """Only squares that split their tiles are kept; a node's level is its depth in the full quadtree."""
         finest = finest_blocks(tiles, 2, _FINEST_M, self.crs)
         nodes = without_single_children(nested_blocks(tiles.label, finest, 2))
-        return Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)
+        tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)
+        return tree.placed(tiles.label, tiles.lat, tiles.lon)

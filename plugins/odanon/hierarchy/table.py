@@ -31,7 +31,7 @@ class TableHierarchy:
         inner = sum(label in set(above) for label in tiles.label)
         if inner:
             raise OdanonError(f"{inner} tiles have children in {self.path}; a tile must be a leaf")
-        return _tree(_branches(tiles.label, parent_of))
+        return _tree(_branches(tiles.label, parent_of)).placed(tiles.label, tiles.lat, tiles.lon)
 
     def _edges(self) -> tuple[list[str], list[str | None]]:
         import pandas as pd

@@ -6,7 +6,7 @@ that matrices and kernels use, and the tiles below any node are a contiguous run
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from odanon.errors import OdanonError
 VIRTUAL_ROOT = "all"  # joins the top nodes of a hierarchy that has no natural root
 
 IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class Hierarchy:
     label: npt.NDArray[np.object_]  # the zone id of every node, unique
     kind: str
     coverage: str = "observed"
+    lat: FloatArray | None = None  # centroids by tile rank, in degrees; None where nobody knows them
+    lon: FloatArray | None = None
 
     @classmethod
     def from_parents(
@@ -77,6 +80,13 @@ class Hierarchy:
             kind=kind,
             coverage=coverage,
         )
+
+    def placed(self, label: npt.NDArray[np.object_], lat: FloatArray, lon: FloatArray) -> "Hierarchy":
+        """The same tree with the centroids of its tiles, given by label in any order; NaN anywhere: unknown."""
+        at = {name: position for position, name in enumerate(label)}
+        order = np.array([at[name] for name in self.label[self.tiles]])
+        lat, lon = np.asarray(lat)[order], np.asarray(lon)[order]
+        return replace(self, lat=lat, lon=lon) if np.isfinite(lat + lon).all() else self
 
     def __len__(self) -> int:
         return len(self.parent)

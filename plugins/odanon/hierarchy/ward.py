@@ -24,7 +24,8 @@ class WardHierarchy:
         parent = np.full(2 * len(tiles) - 1, -1, dtype=np.int64)
         merged = np.arange(len(tiles), len(parent))
         parent[left], parent[right] = merged, merged
-        return Hierarchy.from_parents(_labels(tiles.label, left, right), parent, kind="ward")
+        tree = Hierarchy.from_parents(_labels(tiles.label, left, right), parent, kind="ward")
+        return tree.placed(tiles.label, tiles.lat, tiles.lon)
 
 
 def _labels(tile: ObjectArray, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> list[str]:

@@ -4,44 +4,51 @@ import pandas as pd
 
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.release import Release
-from odanon.plugin import plugin
+from odanon.metrics.volumes import Measure, named, volumes
+from odanon.plugin import parameter, plugin
 
-_ADDED = ("volume", "published_trips", "G", "flows")
+_ADDED = ("volume", "published", "G", "flows")
 _LARGEST = ("origin_areas", "destination_areas")
 _SMALLEST = ("min_trips", "min_persons")
 
 
 @plugin
 class Generalisation:
-    """Generalisation error G and its mean Gbar (2 = nothing generalised), suppressed trips S, size of the release."""
+    """Generalisation error G and its mean Gbar (2 = nothing generalised), suppressed volume S, size of the release."""
+
+    measure: Measure = parameter("trips", "what is summed: trips, or the weights of the population")
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
-        """Figures of one matrix; Gbar is the mean number of tiles, origin plus destination, a trip is blurred to."""
+        """Figures of one matrix.
+
+        G = sum (|o| + |d|) v over published flows and Gbar = G / sum v: the mean number of tiles, origin plus
+        destination, that a trip is blurred to.
+        """
+        seen = volumes(od, release, self.measure)
         flows = release.flows
         people = flows["persons"].dropna()
-        tiles = flows["origin_tiles"].to_numpy() + flows["destination_tiles"].to_numpy()
-        trips = flows["trips"].to_numpy()
-        return _with_ratios(
-            {
-                "volume": float(od.volume),
-                "published_trips": float(trips.sum()),
-                "G": float((tiles * trips).sum()),
-                "flows": float(len(flows)),
-                "origin_areas": float(len(release.origins.label)),
-                "destination_areas": float(len(release.destinations.label)),
-                "min_trips": float(trips.min()) if len(flows) else float("nan"),
-                "min_persons": float(people.min()) if len(people) else float("nan"),
-            }
-        )
+        figures = {
+            "volume": seen.total,
+            "published": float(seen.flow.sum()),
+            "G": float((seen.tiles * seen.flow).sum()),
+            "flows": float(len(flows)),
+            "origin_areas": float(len(release.origins.label)),
+            "destination_areas": float(len(release.destinations.label)),
+            "min_trips": float(flows["trips"].min()) if len(flows) else float("nan"),
+            "min_persons": float(people.min()) if len(people) else float("nan"),
+        }
+        return named(_with_ratios(figures), self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """The figures of a window from those of its matrices (one row each)."""
-        parts = figures[[*_ADDED]].sum(), figures[[*_LARGEST]].max(), figures[[*_SMALLEST]].min()
-        return _with_ratios({str(name): float(value) for part in parts for name, value in part.items()})
+        plain = figures.rename(columns=lambda name: name.removesuffix("_population"))
+        parts = plain[[*_ADDED]].sum(), plain[[*_LARGEST]].max(), plain[[*_SMALLEST]].min()
+        added = {str(name): float(value) for part in parts for name, value in part.items()}
+        return named(_with_ratios(added), self.measure)
 
 
 def _with_ratios(figures: dict[str, float]) -> dict[str, float]:
-    published = figures["published_trips"]
+    published = figures["published"]
     return {
         **figures,
         "S": figures["volume"] - published,

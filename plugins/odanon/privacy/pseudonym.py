@@ -7,12 +7,14 @@ import os
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from odanon.errors import OdanonError
 
 KEY_VARIABLE = "ODANON_PSEUDONYM_KEY"
 _DEMO_KEY = b"odanon demonstration key: simulated people only"
 _MIN_KEY_BYTES = 16
+_HASH_BLOCK = 64  # bytes; a window key is 32 bytes long
 
 
 def window_key(product: str, window: str, *, simulated: bool) -> bytes:
@@ -36,7 +38,25 @@ def pseudonyms(ids: pd.Series, key: bytes) -> npt.NDArray[np.int64]:
 
     A collision would merge two people, which counts too few and never too many.
     """
-    codes, unique = pd.factorize(ids)
-    hashed = [hmac.digest(key, str(name).encode(), "sha256")[:8] for name in unique]
-    words = np.frombuffer(b"".join(hashed), dtype=">u8") >> np.uint64(1)
-    return words.astype(np.int64)[codes]
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        codes, names = ids.cat.codes.to_numpy(), ids.cat.categories
+        used = np.zeros(len(names), dtype=bool)
+        used[codes] = True
+        words = np.zeros(len(names), dtype=np.int64)
+        words[used] = _hashed(names[used], key)
+        return words[codes]
+    codes, names = pd.factorize(ids)
+    return _hashed(pd.Index(names), key)[codes]
+
+
+def _hashed(names: pd.Index, key: bytes) -> npt.NDArray[np.int64]:
+    """63 bits of the HMAC of the text of each name, in UTF-8."""
+    from odanon.privacy.sha256_kernel import hmac_words
+
+    # Surrogates are no valid text, but an id that holds one is an id like any other.
+    texts = pa.array([str(name).encode("utf-8", "surrogatepass") for name in names], pa.large_binary())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
+    octets = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    block = np.frombuffer(key.ljust(_HASH_BLOCK, b"\0"), np.uint8)
+    return (hmac_words(block, octets, ends) >> np.uint64(1)).astype(np.int64)

@@ -1,35 +1,41 @@
 """Stay points by dwell: a person stays where consecutive fixes keep within a radius for long enough."""
 
-import numpy as np
 import pandas as pd
 
 from odanon.plugin import Duration, parameter, plugin
-from odanon.staypoints.frame import person_starts, stay_frame
+from odanon.staypoints.frame import microseconds, person_starts, stay_frame, times_us
 
 
 @plugin
 class Dwell:
-    """Stays within a radius of their first fix for a minimum time (sliding anchor)."""
+    """Stays within a radius of their first fix for a minimum time; stray fixes do not split them.
+
+    The first fix of a stay is its anchor. Later fixes within `radius_m` of it belong to the stay; up to
+    `max_outliers` fixes in a row may lie outside, as long as one inside follows. The stay lasts from its first to
+    its last inside fix and lies at their mean. A fix that anchors no stay of `min_stay` is passed over. A stay that
+    follows another one's end by at most `merge_gap`, with its mean within `radius_m` of the other's, continues it.
+    Without outliers and merging this is the plain sliding anchor.
+    """
 
     radius_m: float = parameter(100.0, "largest distance from the first fix of a stay, metres", gt=0)
     min_stay: Duration = parameter("10min", "shortest stay")
     max_gap: Duration = parameter("2h", "a longer silence ends a stay")
+    max_outliers: int = parameter(2, "fixes in a row that may lie outside without ending the stay", ge=0)
+    merge_gap: Duration = parameter("10min", "stays at one place with at most this between them are one stay")
 
     def detect(self, points: pd.DataFrame) -> pd.DataFrame:
-        """Stays of points sorted by person and time; columns of `odanon.staypoints.frame.STAY_COLUMNS`.
-
-        A stay lies at the mean of its fixes and lasts from its first to its last fix.
-        """
+        """Stays of points sorted by person and time; columns of `odanon.staypoints.frame.STAY_COLUMNS`."""
         from odanon.staypoints.kernels import dwell_stays
 
-        time_us = points["time"].to_numpy("datetime64[us]").astype(np.int64)
-        first, last, lat, lon = dwell_stays(
+        stays = dwell_stays(
             person_starts(points["person"].to_numpy()),
-            time_us,
-            points["lat"].to_numpy(np.float64),
-            points["lon"].to_numpy(np.float64),
+            times_us(points),
+            points["lat"].to_numpy("float64"),
+            points["lon"].to_numpy("float64"),
             self.radius_m,
-            round(self.min_stay.total_seconds() * 1e6),
-            round(self.max_gap.total_seconds() * 1e6),
+            microseconds(self.min_stay),
+            microseconds(self.max_gap),
+            self.max_outliers,
+            microseconds(self.merge_gap),
         )
-        return stay_frame(points, first, last, lat, lon)
+        return stay_frame(points, *stays)

@@ -1,5 +1,7 @@
 """The frames around a stay-point detector: sorted points in, stays out."""
 
+from datetime import timedelta
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -23,14 +25,25 @@ def person_starts(person: npt.NDArray) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], changes, [len(person)]]).astype(np.int64)
 
 
+def times_us(points: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """Times of the points in microseconds, as the kernels read them."""
+    return points["time"].to_numpy("datetime64[us]").astype(np.int64)
+
+
+def microseconds(duration: timedelta) -> int:
+    """A duration in the unit of `times_us`."""
+    return duration // timedelta(microseconds=1)
+
+
 def stay_frame(
     points: pd.DataFrame,
     first: npt.NDArray[np.int64],
     last: npt.NDArray[np.int64],
     lat: npt.NDArray[np.float64],
     lon: npt.NDArray[np.float64],
+    fixes: npt.NDArray[np.int64],
 ) -> pd.DataFrame:
-    """Stays from the row numbers of their first and last fix and their position."""
+    """Stays from the row numbers of their first and last fix, their position and their number of fixes."""
     return pd.DataFrame(
         {
             "person": points["person"].to_numpy()[first],
@@ -38,6 +51,6 @@ def stay_frame(
             "end": points["time"].iloc[last].reset_index(drop=True),
             "lat": lat,
             "lon": lon,
-            "fixes": (last - first + 1).astype(np.int64),
+            "fixes": fixes,
         }
     )

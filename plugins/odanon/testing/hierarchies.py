@@ -20,6 +20,9 @@ def check_hierarchy(plugin: Any, zoning: Any, labels: Any) -> None:
         assert tree.parent[-1] == -1, f"{name}: the last node is not the root"
         assert (tree.parent[:-1] > np.arange(len(tree) - 1)).all(), f"{name}: nodes are not in post-order"
         assert (tree.n_tiles >= 1).all(), f"{name}: a node without tiles"
+        at = np.searchsorted(tiles.label, tree.label[tree.tiles])
+        placed = np.array_equal(tree.lat, tiles.lat[at]) and np.array_equal(tree.lon, tiles.lon[at])
+        assert placed, f"{name}: the centroids of the tiles are lost; end with `tree.placed(...)`"
         children = np.zeros(len(tree), np.int64)
         np.add.at(children, tree.parent[:-1], tree.n_tiles[:-1])
         assert (tree.n_tiles >= children).all(), f"{name}: a node smaller than its children together"

@@ -1,5 +1,7 @@
 """ATG-Joint against full enumeration on small random trees, and the properties a release promises."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from enumeration import (
@@ -16,7 +18,9 @@ from enumeration import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from odanon.anonymize import joint
 from odanon.anonymize.atg_joint import AtgJoint
+from odanon.anonymize.exact import is_small
 from odanon.anonymize.joint import JointRows, find_multiplier
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.problem import Problem
@@ -59,11 +63,31 @@ def test_optimum_is_the_segment_of_the_envelope_at_the_budget(instance: Instance
     assert problem.least <= found.right.K
 
 
-@settings(max_examples=80, deadline=None)
-@given(instances(), promises)
-def test_release_keeps_its_promise(instance: Instance, promise: AtgJoint):
+@settings(max_examples=60, deadline=None)
+@given(instances(4, 4), limits(AtgJoint))
+def test_small_matrices_are_solved_exactly(instance: Instance, promise: AtgJoint):
     assume(possible(instance, promise))
+    assume(promise.max_tiles is None and promise.max_dominance is None)
+    best = np.inf
+    for side in (instance, instance.flipped):
+        rows, cuts_of_side = enumerated(side, promise)
+        for cut in cuts_of_side:
+            lines = {(0, 0)}
+            for o in cut:
+                lines = {(K + k, A + a) for K, A in lines for k, a in rows[o]}
+            least = instance.od.volume - promise.budget(instance.od.volume)
+            best = min([best, *(A / K for K, A in lines if max(least, 1) <= K)])
     release = promise.anonymize(instance.od, instance.origins, instance.destinations)
+    assert release.metrics["Gbar"] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("small", [True, False])
+@settings(max_examples=60, deadline=None)
+@given(instances(), promises)
+def test_release_keeps_its_promise(small: bool, instance: Instance, promise: AtgJoint):
+    assume(possible(instance, promise))
+    with patch.object(joint, "is_small", lambda problem: small and is_small(problem)):
+        release = promise.anonymize(instance.od, instance.origins, instance.destinations)
     assert_keeps_promise(instance, release, promise)
     assert release.metrics["direction"] in ("origin-first", "destination-first")
 

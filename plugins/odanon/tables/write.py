@@ -1,4 +1,4 @@
-"""Tables in and release folders out, for the command line."""
+"""Writing a release as a folder: flows, assignment, zones and release.json."""
 
 import json
 import math
@@ -13,30 +13,11 @@ import pandas as pd
 
 from odanon.anonymize.release import Areas, Release
 from odanon.anonymize.zones import release_zones
-from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
-from odanon.metrics.generalisation import Generalisation
-from odanon.metrics.reconstruction import Reconstruction
+from odanon.measure import METRICS
 from odanon.plugin import parameters_of
 from odanon.privacy.promise import promise
 from odanon.zoning.tiles import Tiles
-
-
-def read_table(path: Path, columns: Mapping[str, str | None]) -> pd.DataFrame:
-    """The wanted columns of a Parquet or CSV table under our names; tile labels and ids as text."""
-    wanted = {ours: theirs for ours, theirs in columns.items() if theirs is not None}
-    if not path.exists():
-        raise OdanonError(f"{path} does not exist; give the path of a Parquet or CSV table")
-    as_text = {wanted[ours]: str for ours in ("origin", "destination", "person") if ours in wanted}
-    rows = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=as_text)
-    for name in wanted.values():
-        if name not in rows.columns:
-            raise OdanonError(f"{path} has no column {name!r}; it has {', '.join(map(str, rows.columns))}")
-    rows = pd.DataFrame({ours: rows[theirs] for ours, theirs in wanted.items()})
-    missing = int(rows.isna().any(axis="columns").sum())
-    if missing:
-        raise OdanonError(f"{path}: {missing} rows have an empty value; remove or repair them first")
-    return rows.astype({ours: "str" for ours in ("origin", "destination") if ours in rows})
 
 
 def write_folder(
@@ -54,8 +35,7 @@ def write_folder(
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
-    measures = pd.DataFrame([release.metrics for release in releases.values()])
-    figures = Generalisation().combine(measures) | Reconstruction().combine(measures)
+    figures = figures_of(releases)
     parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
     manifest = {
         "promise": promise(parameters),
@@ -68,6 +48,12 @@ def write_folder(
     }
     (folder / "release.json").write_text(json.dumps(_json(manifest), indent=2, sort_keys=True) + "\n")
     return figures
+
+
+def figures_of(releases: Mapping[Any, Release]) -> dict[str, float]:
+    """The figures of measured releases together."""
+    measures = pd.DataFrame([release.metrics for release in releases.values()])
+    return {name: value for metric in METRICS for name, value in metric.combine(measures).items()}
 
 
 def _search(releases: Mapping[Any, Release], figures: dict[str, float]) -> dict[str, Any]:

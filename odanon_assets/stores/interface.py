@@ -1,0 +1,137 @@
+"""What every store can do; the two that exist pass the same tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon_assets.stores.bundle import Bundle
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from shapely.geometry.base import BaseGeometry
+
+Gate = Callable[[], None]  # raises when the release must not be published
+LEDGER_COLUMNS = (
+    "release_id",
+    "product",
+    "window_start",
+    "status",
+    "zoning_version",
+    "input_sha256",
+    "parameters",
+    "code_version",
+    "manifest_sha256",
+)
+AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
+
+
+@dataclass(frozen=True)
+class Act:
+    """Who does something out of the ordinary, and why; it goes to the audit log."""
+
+    by_name: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        for value, what in ((self.by_name, "name"), (self.reason, "reason")):
+            if not value.strip() or len(value) > 1000 or "\0" in value:
+                raise OdanonError(f"this act needs a {what} of 1 to 1000 characters for the audit log")
+
+
+class Store(Protocol):
+    """Where releases are published. A window shows one release or none; readers never see a part of one."""
+
+    def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
+        """Make a release visible; False when exactly this release is published already.
+
+        `gate` is called while the window is locked, right before anything is written. A window that holds
+        another release is refused (PRIVACY rule 4) unless an `act` says who replaces it and why.
+        """
+
+    def purge(self, product: str, window_start: date, act: Act) -> bool:
+        """Delete the tables of a window for good; its manifest stays, and the window stays closed."""
+
+    def released(self, product: str, window_start: date) -> str | None:
+        """The id of the release that a window shows, None when it shows none."""
+
+    def windows(self, product: str) -> list[str]:
+        """Window starts that show a release, in order."""
+
+    def flows(self, release_id: str) -> pd.DataFrame: ...
+
+    def zones(self, release_id: str) -> "GeoDataFrame": ...
+
+    def report(self, release_id: str) -> str: ...
+
+    def manifest_text(self, release_id: str) -> str:
+        """The manifest as it was sealed."""
+
+    def problems(self, release_id: str) -> list[str]:
+        """What no longer agrees with the sealed manifest; empty for an untouched release."""
+
+    def ledger(self) -> pd.DataFrame:
+        """Every release ever published: visible, superseded or purged (LEDGER_COLUMNS)."""
+
+    def audit_log(self) -> pd.DataFrame:
+        """Every act in order (AUDIT_COLUMNS)."""
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """The answer to one reading query on flows, zones, releases and metrics."""
+
+    def flow(
+        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+    ) -> float:
+        """Estimated trips between two drawn areas, in time bins that start in [since, until)."""
+
+    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
+        """Estimated trips between all pairs of areas (by their index): origin, destination, trips."""
+
+    def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
+        """How the zones of one zoning version lie in those of another: zone, area, share."""
+
+
+def zoning_version(manifest: dict[str, Any]) -> str:
+    """A short name of the zoning and hierarchy that a release was made with."""
+    import hashlib
+    import json
+
+    parameters = manifest.get("parameters", {})
+    text = json.dumps({key: parameters.get(key) for key in ("zoning", "hierarchy")}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:
+    """A release's line in the ledger, in the order of LEDGER_COLUMNS."""
+    import json
+
+    return (
+        manifest["release_id"],
+        manifest["product"],
+        manifest["window_start"],
+        status,
+        zoning_version(manifest),
+        manifest.get("input_sha256"),
+        json.dumps(manifest.get("parameters", {}), sort_keys=True),
+        manifest.get("versions", {}).get("odanon"),
+        manifest["manifest_sha256"],
+    )
+
+
+def refusal(product: str, window_start: date, current: str) -> OdanonError:
+    """The answer to a second, different release of a window."""
+    return OdanonError(
+        f"{product} {window_start} is already published as {current} and a release is"
+        " never changed; corrections belong in later windows"
+    )
+
+
+def closed(product: str, window_start: date) -> OdanonError:
+    """The answer to a release of a window that was purged, or one that was replaced before."""
+    return OdanonError(
+        f"{product} {window_start} is closed: this release was superseded or purged, and what was withdrawn is"
+        " never published again"
+    )

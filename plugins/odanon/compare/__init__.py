@@ -1,0 +1,1 @@
+"""Trying many algorithms and values of k on one table, measured alike."""

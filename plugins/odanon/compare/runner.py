@@ -1,0 +1,67 @@
+"""Running the cases of a plan: in parallel, each under a time limit, resumable after a stop."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from odanon.compare.plan import Case, Plan
+
+_FIRST = ["algorithm", "k", "unit", "suppression", "status"]
+_MEASURED = ["Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "flows", "origin_areas", "destination_areas"]
+
+
+def run_plan(plan: Plan, workers: int = 0) -> Iterator[dict[str, Any]]:
+    """Results as they finish; a case whose result is there already, for the same table, is not run again."""
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        waiting = [pool.submit(_run_case, plan, case) for case in plan.cases]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
+    path, fingerprint = plan.result(case), plan.fingerprint(case)
+    if path.exists():
+        result = json.loads(path.read_text())
+        if result["fingerprint"] == fingerprint and result["status"] != "timed out":
+            return result
+        path.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    job = {"case": asdict(case), "table": asdict(plan.table), "fingerprint": fingerprint}
+    job_file = path.with_name("job.json")
+    job_file.write_text(json.dumps(job, default=str))
+    command = [sys.executable, "-m", "odanon.compare.worker", str(job_file)]
+    try:
+        done = subprocess.run(command, timeout=plan.time_limit_s, capture_output=True, text=True, check=False)
+    except subprocess.TimeoutExpired:
+        result = {**json.loads(job_file.read_text()), "status": "timed out"}
+        path.write_text(json.dumps(result))
+        return result
+    if not path.exists():
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return {**json.loads(job_file.read_text()), "status": "failed", "message": reason}
+    return json.loads(path.read_text())
+
+
+def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
+    """One row per case, sorted by k and algorithm."""
+    rows = [
+        {
+            **result["case"],
+            "status": result["status"],
+            **result.get("metrics", {}),
+            "cpu_s": result.get("cpu_s"),
+            "peak_mb": result.get("peak_mb"),
+            "message": result.get("message"),
+        }
+        for result in results
+    ]
+    table = pd.DataFrame(rows).sort_values(["k", "algorithm"], ignore_index=True)
+    columns = [*_FIRST, *_MEASURED, "cpu_s", "peak_mb"]
+    return table.reindex(columns=[*columns, *(name for name in table.columns if name not in columns)])

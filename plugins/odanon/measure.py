@@ -1,0 +1,16 @@
+"""The figures every release carries."""
+
+from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymize.release import Release
+from odanon.metrics.classes import Classes
+from odanon.metrics.generalisation import Generalisation
+from odanon.metrics.reconstruction import Reconstruction
+
+METRICS = (Generalisation(), Reconstruction(), Classes())
+
+
+def measured(od: ODMatrix, release: Release) -> Release:
+    """The release with Gbar, S, E, D, C_DM and C_AVG among its metrics."""
+    for metric in METRICS:
+        release.metrics.update(metric.evaluate(od, release))
+    return release

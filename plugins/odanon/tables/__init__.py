@@ -1,0 +1,1 @@
+"""A user's own tables: trips or flows in, release folders out."""

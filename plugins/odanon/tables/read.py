@@ -1,0 +1,119 @@
+"""Reading a table of trips or flows and the map it lies on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon import registry
+from odanon.anonymize.matrix import ODMatrix
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+from odanon.zoning.tiles import Tiles, distinct_labels, unplaced
+
+_TABLES = (".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Matrices by time bin (None without one), the hierarchy over their tiles and where the tiles lie."""
+
+    matrices: dict[Any, ODMatrix]
+    tree: Hierarchy
+    tiles: Tiles
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableInput:
+    """Which table, which of its columns mean what, and the zones and hierarchy under it.
+
+    `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
+    `resolution`.
+    """
+
+    path: Path
+    origin: str = "origin"
+    destination: str = "destination"
+    count: str | None = None
+    person: str | None = None
+    weight: str | None = None
+    time: str | None = None
+    hierarchy: str = "h3"
+    zones: Path | None = None
+    zone_id: str = "id"
+    resolution: int = 9
+
+    def load(self) -> Loaded:
+        """The matrices of the table on the hierarchy."""
+        rows = self.rows()
+        tiles = self.tiles(rows)
+        tree = self.tree(tiles)
+        return Loaded({bin_: self._matrix(part, tree) for bin_, part in _by_time(rows)}, tree, tiles)
+
+    def rows(self) -> pd.DataFrame:
+        """The wanted columns under our names; tile labels and ids as text."""
+        if not self.path.exists():
+            raise OdanonError(f"{self.path} does not exist; give the path of a Parquet or CSV table")
+        texts = {name: str for name in (self.origin, self.destination, self.person) if name and "," not in name}
+        table = pd.read_parquet(self.path) if self.path.suffix == ".parquet" else pd.read_csv(self.path, dtype=texts)
+        columns = {"count": self.count, "person": self.person, "weight": self.weight, "time": self.time}
+        rows = pd.DataFrame(
+            {
+                "origin": self._labels(table, self.origin),
+                "destination": self._labels(table, self.destination),
+                **{ours: self._column(table, theirs) for ours, theirs in columns.items() if theirs is not None},
+            }
+        )
+        missing = int(rows.isna().any(axis="columns").sum())
+        if missing:
+            raise OdanonError(f"{self.path}: {missing} rows have an empty value; remove or repair them first")
+        return rows
+
+    def _labels(self, table: pd.DataFrame, name: str) -> pd.Series:
+        if "," not in name:
+            column = self._column(table, name)
+            return column.where(column.isna(), column.astype("str"))
+        lat, lon = (self._column(table, part.strip()).to_numpy(np.float64) for part in name.split(",", 1))
+        return pd.Series(registry.create("zoning", "h3", {"resolution": self.resolution}).assign(lat, lon), table.index)
+
+    def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
+        if name not in table.columns:
+            raise OdanonError(f"{self.path} has no column {name!r}; it has {', '.join(map(str, table.columns))}")
+        return table[name]
+
+    def tiles(self, rows: pd.DataFrame) -> Tiles:
+        """Where the labels of the table lie: given zones, H3 cells, or nowhere."""
+        import h3
+
+        labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
+        if self.zones is not None:
+            kind = "voronoi" if self.zones.suffix in _TABLES else "polygons"
+            where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
+            return registry.create("zoning", kind, where).tiles(labels)
+        if all(h3.is_valid_cell(label) for label in labels):
+            return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])}).tiles(labels)
+        return unplaced(labels)
+
+    def tree(self, tiles: Tiles) -> Hierarchy:
+        """The named hierarchy, or the one in a table of children and parents."""
+        if Path(self.hierarchy).suffix in _TABLES:
+            return registry.create("hierarchy", "table", {"path": self.hierarchy}).build(tiles)
+        if tiles.kind == "unplaced":
+            raise OdanonError(
+                f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
+            )
+        return registry.create("hierarchy", self.hierarchy, {}).build(tiles)
+
+    def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+        names = {
+            "trips": self.count and "count",
+            "person": self.person and "person",
+            "weight": self.weight and "weight",
+        }
+        return ODMatrix.from_frame(rows, tree, tree, **names)
+
+
+def _by_time(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+    return list(rows.groupby("time", sort=True)) if "time" in rows else [(None, rows)]
