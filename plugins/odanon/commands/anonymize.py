@@ -69,12 +69,8 @@ def anonymize(
             resolution=resolution,
         ).load()
         matrices, tree = loaded.matrices, loaded.tree
-        if time is None:
-            anonymizer.check(matrices[None])
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
         releases = release_window(anonymizer, matrices, tree, tree)
-        if not any(len(release.flows) for release in releases.values()):
-            raise OdanonError(f"no matrix holds k = {k} {unit}, so there is nothing to publish; use longer time bins")
         status.update("measuring and writing ...")
         for bin_, release in releases.items():
             measured(matrices[bin_], release)

@@ -33,13 +33,14 @@ def compare(
     time_limit: Annotated[str, typer.Option(help="Longest time a run may take, such as 90s, 10min or 2h.")] = "10min",
     workers: Annotated[int, typer.Option(help="Runs at the same time; 0 takes one per core.")] = 0,
 ) -> None:
-    """Run anonymisers on a table and write comparison.parquet and comparison.csv.
+    """Run anonymisers on a table and write a report, comparison.parquet and comparison.csv.
 
     For instance: `odanon compare trips.parquet --person user --k 5,10 --algorithms atg-joint,odkanon --out compared`.
     """
     from rich.console import Console
     from rich.progress import Progress
 
+    from odanon.compare.page import comparison_page
     from odanon.compare.plan import Plan, cases
     from odanon.compare.runner import run_plan, tidy
     from odanon.plugin import parse_duration
@@ -58,7 +59,7 @@ def compare(
         zone_id=zone_id,
         resolution=resolution,
     )
-    source.load()  # a mistake in the table is told once, before any run
+    loaded = source.load()  # a mistake in the table is told once, before any run
     limit = parse_duration(time_limit).total_seconds()
     plan = Plan(source, cases(algorithms, k, unit, suppression), out, limit)
     results = []
@@ -72,8 +73,9 @@ def compare(
     compared = tidy(results)
     compared.to_parquet(out / "comparison.parquet", index=False)
     compared.to_csv(out / "comparison.csv", index=False)
+    (out / "report.html").write_text(comparison_page(plan, compared, loaded), encoding="utf-8")
     _print_table(compared)
-    typer.echo(f"written to {out}: comparison.parquet, comparison.csv, runs/")
+    typer.echo(f"written to {out}: report.html, comparison.parquet, comparison.csv, runs/")
 
 
 def _print_table(compared: "pd.DataFrame") -> None:

@@ -4,15 +4,15 @@
   const metresPerDegree = 111320;
 
   // Zones as {id, level, tiles, km2, rings, box, x, y} in metres east and south of the middle of all zones
-  // (equirectangular: true to scale at the middle latitude, north up).
-  odanon.readZones = (zones) => {
+  // (equirectangular: true to scale at the middle latitude, north up), or of a given extent in degrees that several maps share.
+  odanon.readZones = (zones, shared) => {
     const steps = 1e5;
     const rings = zones.rings.map((list) => list.map((ring) => {
       const points = Float64Array.from(ring);
       for (let i = 2; i < points.length; i++) points[i] += points[i - 2];
       return points.map((value) => value / steps);
     }));
-    const extent = boxOf(rings.flat());
+    const extent = shared || boxOf(rings.flat());
     const middle = { lon: (extent[0] + extent[2]) / 2, lat: (extent[1] + extent[3]) / 2 };
     const eastward = metresPerDegree * Math.cos((middle.lat * Math.PI) / 180);
     const project = (ring) => ring.map((value, i) => (

@@ -1,0 +1,104 @@
+"use strict";
+// The comparison report: trade-off plots, sizes of areas and one map per algorithm that share the place pressed.
+(() => {
+  const { el, byId, number, percent } = odanon;
+  const data = JSON.parse(byId("data").textContent);
+  const names = [...new Set(data.runs.map((run) => run.algorithm))];
+  const colour = new Map(names.map((name, i) => [name, odanon.hue(i)]));
+  const series = (x) => names.map((name) => ({
+    name, colour: colour.get(name),
+    points: data.runs.filter((run) => run.algorithm === name && run.Gbar && x(run) !== null)
+      .map((run) => [x(run), run.Gbar, [`k = ${run.k}`]]),
+  })).filter((s) => s.points.length);
+  const plot = (host, name, title, x, formatX, joined) => odanon.lines(byId(host), {
+    name, x: title, y: "tiles per trip", series: series(x), formatX, formatY: number, joined,
+  });
+  if (data.runs.some((run) => run.Gbar)) {
+    plot("gbar-s", "Tiles per trip against suppressed share", "suppressed share", (run) => run.S_share, percent, false);
+    plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, true);
+    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => run.cpu_s, number, false);
+  }
+
+  // --- sizes of areas ---
+  const edges = [1];
+  const largest = Math.max(1, ...data.releases.flatMap((release) => release.zones.tiles));
+  while (edges[edges.length - 1] * 2 <= largest) edges.push(edges[edges.length - 1] * 2);
+  const labels = edges.map((edge, i) => (i + 1 < edges.length && edges[i + 1] - edge > 1 ? `${number(edge)}–${number(edges[i + 1] - 1)}` : number(edge)));
+  const shares = (release, ends) => {
+    const sums = edges.map(() => 0);
+    ends.forEach((zone, i) => {
+      let slot = edges.length - 1;
+      while (slot > 0 && release.zones.tiles[zone] < edges[slot]) slot--;
+      sums[slot] += release.flows.trips[i];
+    });
+    const all = sums.reduce((a, b) => a + b, 0) || 1;
+    return sums.map((value) => value / all);
+  };
+  for (const release of data.releases) {
+    const host = el("div", { class: "plot" });
+    byId("sizes").append(el("figure", {}, el("figcaption", {}, el("strong", {}, release.algorithm)), host));
+    const bars = [
+      { name: "origins", class: "fill-origin", values: shares(release, release.flows.o) },
+      { name: "destinations", class: "fill-destination", values: shares(release, release.flows.d) },
+    ];
+    odanon.bars(host).show({
+      name: `Share of trips by size of area, ${release.algorithm}`, x: "tiles in the area", labels, series: bars, format: percent,
+      tip: (i) => [`${labels[i]} tiles`, ...bars.map((s) => `${s.name}: ${percent(s.values[i])} of the trips`)],
+    });
+  }
+
+  // --- maps ---
+  const maps = data.releases.map((release) => {
+    const zones = odanon.readZones(release.zones, data.extent);
+    const host = el("div", { class: "map small pickable" });
+    byId("maps").append(el("figure", {}, el("figcaption", {}, el("strong", {}, release.algorithm), `${number(release.flows.trips.length)} flows`), host));
+    const out = new Map();
+    release.flows.o.forEach((o, i) => out.set(o, (out.get(o) || 0) + release.flows.trips[i]));
+    const map = odanon.map(host, zones, {
+      hover: (under, event) => {
+        const zone = under.find((i) => shown.has(i));
+        if (zone === undefined || !event) { odanon.tip.hide(); return; }
+        odanon.tip.show([zones[zone].id, `${number(shown.get(zone))} trips`, `${number(zones[zone].tiles)} tiles, ${number(zones[zone].km2)} km²`], event.clientX, event.clientY);
+      },
+      pick: (under) => {
+        const zone = under.find((i) => out.has(i));
+        if (zone !== undefined) showAll(zones[zone]);
+      },
+    });
+    let shown = new Map();
+    const paint = (values, ramp, title, chosen, lines) => {
+      shown = values;
+      const density = new Map([...values].map(([zone, trips]) => [zone, trips / zones[zone].km2]));
+      const classes = odanon.classes(odanon.breaks([...density.values()]), odanon.ramp(ramp));
+      map.show({ fills: new Map([...density].map(([zone, value]) => [zone, classes.of(value)])), lines, chosen, asked: chosen });
+      map.legend(title, classes, "none, or too few people");
+    };
+    return {
+      zones,
+      origins: () => paint(out, "origin", "Departures, trips per km²", -1, []),
+      // The flows of the smallest origin area around a place of the shared plane.
+      from: (place) => {
+        const around = zones.filter((zone) => out.has(zone.index) && odanon.inside(zone, place.x, place.y)).sort((a, b) => a.km2 - b.km2);
+        if (!around.length) { paint(new Map(), "destination", "Nothing published from here", -1, []); return; }
+        const origin = around[0].index;
+        const to = new Map();
+        release.flows.o.forEach((o, i) => { if (o === origin) to.set(release.flows.d[i], (to.get(release.flows.d[i]) || 0) + release.flows.trips[i]); });
+        const lines = [...to].sort((a, b) => b[1] - a[1]).slice(0, 25).map(([zone, trips]) => ({ from: origin, to: zone, trips }));
+        paint(to, "destination", "Destinations, trips per km²", origin, lines);
+      },
+    };
+  });
+  const showAll = (place) => {
+    byId("maps-text").textContent = "Where the trips from the place you pressed go: each map shows the origin area that holds it and its destinations.";
+    maps.forEach((map) => map.from(place));
+  };
+  const reset = () => {
+    byId("maps-text").textContent = "Origins shaded by trips per km². Press a place to see where its trips go, in every map.";
+    maps.forEach((map) => map.origins());
+  };
+  byId("clear").addEventListener("click", reset);
+  reset();
+  const asked = new URLSearchParams(location.hash.slice(1)).get("origin");
+  const first = maps.flatMap((map) => map.zones).find((zone) => zone.id === asked);
+  if (first) showAll(first);
+})();

@@ -1,0 +1,67 @@
+"use strict";
+// Lines and points as SVG: how one figure changes with another, one colour per series.
+(() => {
+  const { el, svg } = odanon;
+  const margin = { top: 12, right: 16, bottom: 38, left: 52 };
+  const hues = ["#20618a", "#d3561c", "#2e8b57", "#8a4fbf", "#b8860b", "#c2185b", "#00838f", "#6d4c41", "#5c6bc0", "#7a8b00", "#e57373", "#455a64"];
+  odanon.hue = (i) => hues[i % hues.length];
+
+  const ticks = (low, high, parts) => {
+    const step = odanon.niceStep(high - low || 1, parts);
+    const list = [];
+    for (let value = Math.ceil(low / step) * step; value <= high + step / 1e6; value += step) list.push(value);
+    return list;
+  };
+  // On a logarithmic axis: 1, 2 and 5 times powers of ten inside the range.
+  const logTicks = (low, high) => {
+    const list = [];
+    for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) {
+      for (const m of [1, 2, 5]) if (m * power >= low / 1.0001 && m * power <= high * 1.0001) list.push(m * power);
+    }
+    return list.length > 1 ? list : [low, high];
+  };
+
+  const draw = (host, spec) => {
+    const width = Math.max(260, host.clientWidth);
+    const height = 280;
+    const points = spec.series.flatMap((s) => s.points);
+    const range = (axis) => [Math.min(...points.map((p) => p[axis])), Math.max(...points.map((p) => p[axis]))];
+    const [x0, x1] = range(0);
+    const [y0, y1] = range(1);
+    const pad = (x1 - x0 || 1) * 0.06;
+    const x = (v) => margin.left + ((v - x0 + pad) / (x1 - x0 + 2 * pad)) * (width - margin.left - margin.right);
+    const [low, high] = [y0 / 1.15, y1 * 1.15];
+    const y = (v) => margin.top + (1 - Math.log(v / low) / Math.log(high / low)) * (height - margin.top - margin.bottom);
+    const words = spec.series.map((s) => `${s.name}: ${s.points.map((p) => `${spec.formatX(p[0])} → ${spec.formatY(p[1])}`).join(", ")}`);
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${spec.name}. ${words.join("; ")}` });
+    for (const value of logTicks(low, high)) {
+      picture.append(
+        svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: "grid" }),
+        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)));
+    }
+    for (const value of ticks(x0, x1, 5)) picture.append(svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)));
+    picture.append(
+      svg("line", { x1: margin.left, x2: width - margin.right, y1: height - margin.bottom, y2: height - margin.bottom, class: "axis" }),
+      svg("text", { x: (margin.left + width - margin.right) / 2, y: height - 4, class: "middle title" }, spec.x));
+    for (const series of spec.series) {
+      const path = [...series.points].sort((a, b) => a[0] - b[0]);
+      if (spec.joined && path.length > 1) {
+        picture.append(svg("polyline", { points: path.map((p) => `${x(p[0])},${y(p[1])}`).join(" "), fill: "none", stroke: series.colour, "stroke-width": 1.8 }));
+      }
+      path.forEach((p) => {
+        const dot = svg("circle", { cx: x(p[0]), cy: y(p[1]), r: 4.5, fill: series.colour, stroke: "var(--paper)", "stroke-width": 1.2 });
+        dot.addEventListener("pointermove", (event) => odanon.tip.show([series.name, `${spec.x}: ${spec.formatX(p[0])}`, `${spec.y}: ${spec.formatY(p[1])}`, ...(p[2] || [])], event.clientX, event.clientY));
+        dot.addEventListener("pointerleave", odanon.tip.hide);
+        picture.append(dot);
+      });
+    }
+    const key = el("ul", { class: "key wrap" }, ...spec.series.map((s) => el("li", {}, el("i", { style: `background:${s.colour}` }), s.name)));
+    host.replaceChildren(key, picture);
+  };
+
+  // spec: name, x, y (axis titles; y is logarithmic), series [{name, colour, points: [[x, y, extra lines]]}], formatX, formatY, joined.
+  odanon.lines = (host, spec) => {
+    let width = 0;
+    new ResizeObserver(() => requestAnimationFrame(() => { if (host.clientWidth !== width) { width = host.clientWidth; draw(host, spec); } })).observe(host);
+  };
+})();

@@ -1,0 +1,113 @@
+"""`odanon compare`: every case measured alike, resumable, under a time limit."""
+
+import json
+import re
+from pathlib import Path
+
+import h3
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from odanon import cli
+from odanon.compare.page import comparison_page
+from odanon.compare.plan import Plan, cases
+from odanon.compare.runner import run_plan, tidy
+from odanon.errors import OdanonError
+from odanon.tables.read import TableInput
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TableInput:
+    rng = np.random.default_rng(2)
+    lat, lon = 45.75 + rng.normal(0, 0.03, (2, 2000)), 4.85 + rng.normal(0, 0.03, (2, 2000))
+    rows = pd.DataFrame(
+        {"who": rng.integers(0, 300, 2000), "alat": lat[0], "alon": lon[0], "blat": lat[1], "blon": lon[1]}
+    )
+    rows.to_parquet(tmp_path / "trips.parquet")
+    return TableInput(
+        path=tmp_path / "trips.parquet", origin="alat,alon", destination="blat,blon", person="who", resolution=7
+    )
+
+
+def plan(table: TableInput, folder: Path, algorithms: str = "atg-joint,atg-soft", limit: float = 300) -> Plan:
+    return Plan(table, cases(algorithms, "5,400", "persons", 0.1), folder, limit)
+
+
+def test_coordinates_become_h3_cells(table: TableInput) -> None:
+    loaded = table.load()
+    assert all(h3.get_resolution(cell) == 7 for cell in loaded.tree.label[loaded.tree.tiles])
+    assert loaded.matrices[None].volume == 2000
+
+
+def test_every_case_has_one_row_and_a_refusal_is_a_result(table: TableInput, tmp_path: Path) -> None:
+    compared = tidy(list(run_plan(plan(table, tmp_path / "out"))))
+    assert compared[["algorithm", "k", "status"]].values.tolist() == [
+        ["atg-joint", 5, "done"],
+        ["atg-soft", 5, "done"],
+        ["atg-joint", 400, "refused"],
+        ["atg-soft", 400, "refused"],
+    ]
+    done = compared[compared["status"] == "done"]
+    assert done[["Gbar", "E", "D", "C_DM", "C_AVG", "cpu_s", "peak_mb"]].notna().all().all()
+    assert done["Gbar"].min() >= 2
+    assert "fewer than k" in compared["message"].iloc[2]
+    for name in ("flows.parquet", "zones.parquet", "release.json"):
+        assert (tmp_path / "out" / "runs" / "atg-joint-k5-s0.1" / "release" / name).exists()
+
+
+def test_finished_cases_are_not_run_again_unless_the_table_changed(table: TableInput, tmp_path: Path) -> None:
+    planned = plan(table, tmp_path / "out", "atg-soft")
+    first = list(run_plan(planned))
+    stamps = [planned.result(case).stat().st_mtime_ns for case in planned.cases]
+    assert sorted(map(str, run_plan(planned))) == sorted(map(str, first))
+    assert [planned.result(case).stat().st_mtime_ns for case in planned.cases] == stamps
+    pd.read_parquet(table.path).iloc[:1500].to_parquet(table.path)
+    list(run_plan(planned))
+    assert planned.result(planned.cases[0]).stat().st_mtime_ns > stamps[0]
+
+
+def test_a_case_beyond_the_time_limit_is_reported_and_tried_again(table: TableInput, tmp_path: Path) -> None:
+    short = plan(table, tmp_path / "out", "atg-soft", limit=0.01)
+    assert {result["status"] for result in run_plan(short)} == {"timed out"}
+    longer = plan(table, tmp_path / "out", "atg-soft")
+    assert {result["status"] for result in run_plan(longer)} == {"done", "refused"}
+
+
+def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
+    options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
+    wanted = ["--algorithms", "atg-joint", "--k", "5", "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert len(pd.read_csv(tmp_path / "out" / "comparison.csv")) == 1
+    assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"), [(["--k", "ten"], "whole numbers"), (["--algorithms", "magic"], "no anonymize plugin")]
+)
+def test_mistakes_are_told_before_anything_runs(
+    table: TableInput, tmp_path: Path, options: list[str], sentence: str
+) -> None:
+    columns = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who"]
+    failed = RUN.invoke(cli.main, ["compare", str(table.path), *columns, "--out", str(tmp_path / "out"), *options])
+    assert isinstance(failed.exception, OdanonError)
+    assert sentence in str(failed.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_report_is_one_offline_page_that_shows_every_run(table: TableInput, tmp_path: Path) -> None:
+    planned = plan(table, tmp_path / "out")
+    compared = tidy(list(run_plan(planned)))
+    page = comparison_page(planned, compared, table.load())
+    assert page == comparison_page(planned, compared, table.load())
+    for word in ("atg-joint", "atg-soft", "refused", "2,000 trips", "busiest flows"):
+        assert word in page
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
+    data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert [release["algorithm"] for release in data["releases"]] == ["atg-joint", "atg-soft"]
+    flows = pd.read_parquet(tmp_path / "out" / "runs" / "atg-joint-k5-s0.1" / "release" / "flows.parquet")
+    assert sum(data["releases"][0]["flows"]["trips"]) == flows["trips"].sum()
