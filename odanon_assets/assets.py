@@ -137,9 +137,9 @@ def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -
     """Run one stage for one day on the default root."""
     extra = {}
     if name == "published":
-        from odanon_assets.stores.embedded import EmbeddedStore
+        from odanon_assets.stores import open_store
 
-        extra["store"] = EmbeddedStore(default_root())
+        extra["store"] = open_store(product)
     return stage_function(name)(product, Lake(default_root()), day, **plugins, **extra)
 
 

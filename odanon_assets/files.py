@@ -39,16 +39,25 @@ def new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def remove_drafts(folder: Path, prefix: str) -> None:
+    """Remove what killed processes left of folders whose names start with `prefix`; call it under their lock."""
+    for path in folder.glob(f".{prefix}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def write_text(target: Path, text: str) -> None:
     """Replace a small file in one step."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, draft = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    os.chmod(draft, 0o644)
-    os.replace(draft, target)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(draft, 0o644)
+        os.replace(draft, target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
     _fsync(target.parent)
 
 

@@ -1,47 +1,131 @@
-"""The gate in front of publication: the verifier on the files of a day (PRIVACY rule 2)."""
+"""The gate in front of publication: what the verifier and the auditor read of the files of a day (PRIVACY rules 2, 5)."""
 
-from datetime import date
+import json
+from datetime import date, datetime
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from odanon import registry
-from odanon.privacy.verify import Finding, verify
+from odanon.hierarchy.parquet import from_parquet
+from odanon.hierarchy.tree import Hierarchy
+from odanon.privacy.published import Content, PublishedMatrix
+from odanon.privacy.verify import Finding, added_up, verify
 from odanon.product import Product
+from odanon.trips.bins import bin_instants
+from odanon.trips.window import day_window
 from odanon_assets.lake import Lake
+
+_PROMISE = (
+    "k",
+    "unit",
+    "k_population",
+    "min_tiles",
+    "max_tiles",
+    "max_dominance",
+    "contribution_cap",
+)
 
 
 def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     """All broken rules over the time bins of a day; counts of one rule are added up."""
     folder = lake.read(product.product, "anonymized", day)
-    parameters = lake.figures(product.product, "anonymized", day)["parameters"]
-    rows = pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet")
+    parameters: dict[str, Any] = lake.figures(product.product, "anonymized", day)["parameters"]
+    rows = pq.read_table(
+        lake.read(product.product, "od", day) / "person_rows.parquet", read_dictionary=["origin", "destination"]
+    ).to_pandas()
     flows = pd.read_parquet(folder / "flows.parquet")
-    assignment = pd.read_parquet(
-        folder / "assignment.parquet", columns=["time_bin", "origin", "destination", "trips", "flow"]
-    )
-    areas = pd.read_parquet(folder / "areas.parquet", columns=["time_bin", "side", "area", "tiles"])
+    assignment = _by_bin(pd.read_parquet(folder / "assignment.parquet"))
+    tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
+    listed = pd.read_parquet(folder / "areas.parquet", columns=["time_bin", "side", "area", "n_tiles", "tiles"])
+    areas = _by_bin(listed.assign(n_tiles=_sizes(listed, tree)))
     strangers = int((~flows["time_bin"].isin(rows["time_bin"])).sum())
-    findings = [Finding("time-bins", strangers, "flows in time bins without input")] if strangers else []
-    overlapping = registry.find("anonymize", parameters["algorithm"]).cls.overlapping
+    algorithm: Any = registry.find("anonymize", parameters["algorithm"]).cls
+    findings = [
+        Finding("verifiable", int(not algorithm.verifiable), "an algorithm whose counts are noisy and prove nothing"),
+        Finding("time-bins", strangers, "flows in time bins without input"),
+        Finding("zone-tiles", _redrawn(listed, tree), "areas that do not hold the tiles of their zone"),
+    ]
+    flows_of = _by_bin(flows)
     for time_bin, part in rows.groupby("time_bin"):
-        assigned = assignment[assignment["time_bin"] == time_bin]
-        tiles = areas[areas["time_bin"] == time_bin].explode("tiles").rename(columns={"tiles": "tile"})
+        assigned = assignment.get(time_bin)
+        if assigned is None:
+            findings.append(Finding("time-bins", 1, "time bins that the release leaves out"))
+            continue
+        tiles = areas.get(time_bin, listed.iloc[:0]).explode("tiles").rename(columns={"tiles": "tile"})
         findings += verify(
             part,
-            flows[flows["time_bin"] == time_bin],
-            *(tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in ("origin", "destination")),
+            flows_of.get(time_bin, flows.iloc[:0]),
+            *(tiles.loc[tiles["side"] == side, ["area", "tile", "n_tiles"]] for side in ("origin", "destination")),
             suppressed_trips=int(assigned.loc[assigned["flow"] < 0, "trips"].sum()),
+            assignment=assigned[["origin", "destination", "flow"]] if algorithm.overlapping else None,
+            **{name: parameters[name] for name in _PROMISE},
+        )
+    return added_up(findings)
+
+
+def day_matrices(product: Product, lake: Lake, day: date, release_id: str) -> list[PublishedMatrix]:
+    """The time bins of a day as the auditor reads them; tables are read when a bin overlaps another release."""
+    parameters: dict[str, Any] = lake.figures(product.product, "anonymized", day)["parameters"]
+    bins = pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet", columns=["time_bin"])
+    used = pd.DatetimeIndex(bins["time_bin"].unique())
+    starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
+    ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
+    source = json.dumps(product.source.model_dump(mode="json"), sort_keys=True, default=str)
+
+    def matrix(start: datetime, end: datetime) -> PublishedMatrix:
+        return PublishedMatrix(
+            release_id=release_id,
+            product=product.product,
+            source=source,
+            start=start,
+            end=end,
             k=parameters["k"],
             unit=parameters["unit"],
-            contribution_cap=parameters["contribution_cap"],
-            assignment=assigned[["origin", "destination", "flow"]] if overlapping else None,
+            load=lambda: _content(product, lake, day, start),
         )
-    return _add_up(findings)
+
+    return [
+        matrix(start.to_pydatetime(), end.to_pydatetime())
+        for start, end in zip(starts, ends, strict=True)
+        if start in used
+    ]
 
 
-def _add_up(findings: list[Finding]) -> list[Finding]:
-    counts: dict[tuple[str, str], int] = {}
-    for finding in findings:
-        key = finding.rule, finding.explanation
-        counts[key] = counts.get(key, 0) + finding.count
-    return [Finding(rule, count, explanation) for (rule, explanation), count in counts.items()]
+def _content(product: Product, lake: Lake, day: date, time_bin: datetime) -> Content:
+    folder, here = lake.read(product.product, "anonymized", day), [("time_bin", "==", pd.Timestamp(time_bin))]
+    rows = pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet", filters=here)
+    areas = pd.read_parquet(folder / "areas.parquet", filters=here).explode("tiles").rename(columns={"tiles": "tile"})
+    parameters = lake.figures(product.product, "anonymized", day)["parameters"]
+    algorithm: Any = registry.find("anonymize", parameters["algorithm"]).cls
+    origin, destination = (areas.loc[areas["side"] == side, ["area", "tile"]] for side in ("origin", "destination"))
+    return Content(
+        flows=pd.read_parquet(folder / "flows.parquet", filters=here),
+        origin_tiles=origin,
+        destination_tiles=destination,
+        rows=rows.rename(columns={"time_bin": "time"}),
+        assignment=pd.read_parquet(folder / "assignment.parquet", filters=here) if algorithm.overlapping else None,
+    )
+
+
+def _by_bin(table: pd.DataFrame) -> dict[Any, pd.DataFrame]:
+    return dict(iter(table.groupby("time_bin")))
+
+
+def _sizes(areas: pd.DataFrame, tree: Hierarchy) -> pd.Series:
+    """Tiles of every area: those of its zone in the hierarchy, or what the release says of an area of its own."""
+    known = pd.Series(tree.n_tiles, index=pd.Index(tree.label, dtype="str"))
+    return areas["area"].map(known).fillna(areas["n_tiles"]).astype(np.int64)
+
+
+def _redrawn(areas: pd.DataFrame, tree: Hierarchy) -> int:
+    """How many areas carry the name of a zone and hold other tiles than the zone."""
+    node_of = {label: node for node, label in enumerate(tree.label.tolist())}
+    distinct = areas.assign(tiles=areas["tiles"].map(tuple)).drop_duplicates(["area", "tiles"])
+    nodes = distinct["area"].map(node_of)
+    named = distinct[nodes.notna()]
+    return sum(
+        set(tiles) != set(tree.members(int(node))) for tiles, node in zip(named["tiles"], nodes.dropna(), strict=True)
+    )

@@ -6,10 +6,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odanon.errors import OdanonError
 from odanon_assets.files import new_folder, to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROOT_VARIABLE = "ODANON_ROOT"
 PRODUCTS_VARIABLE = "ODANON_PRODUCTS"
@@ -57,3 +60,10 @@ def write_figures(folder: Path, figures: dict[str, Any]) -> dict[str, Any]:
     """Write a stage's figures into its folder and pass them on."""
     (folder / "figures.json").write_text(to_json(figures))
     return figures
+
+
+def read_frame(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
+    """A Parquet file of the lake as it was written; the `date=` in its path adds no column."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path).read(columns).to_pandas()

@@ -11,7 +11,7 @@ from dagster import DagsterEventType, DagsterInstance, Definitions, ExecuteInPro
 from odanon.product import Product
 from odanon_assets.build import build_definitions
 from odanon_assets.lake import default_root
-from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores import open_store
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -33,10 +33,10 @@ def days_between(first: date, last: date) -> list[date]:
 def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[DayResult]:
     """Materialise every stage of each day; a bad day is reported and the next one runs."""
     definitions = build_definitions([product])
-    store = EmbeddedStore(default_root())
+    store = open_store(product)
     with _instance() as instance:
         for day in days:
-            if resume and store.current(product.product, day) is not None:
+            if resume and store.released(product.product, day) is not None:
                 yield DayResult(day, skipped=True)
             else:
                 yield DayResult(day, skipped=False, error=_run_day(definitions, product, day, instance))

@@ -28,8 +28,8 @@ def postgis_server(*, durable: bool = False) -> Iterator[str]:
         return
     binaries = _local_binaries()
     if binaries is not None:
-        with _cluster(binaries, durable) as url:
-            yield url
+        with _cluster(binaries, durable) as server:
+            yield server.url
     elif (
         shutil.which("docker") and subprocess.run(["docker", "info"], capture_output=True, check=False).returncode == 0
     ):
@@ -51,8 +51,32 @@ def _local_binaries() -> Path | None:
     return max(found, key=lambda path: float(path.parts[-2]), default=None)
 
 
+class Server:
+    """A private server that can be stopped as if the power failed, and started again."""
+
+    def __init__(self, control: list[str], folder: Path, options: str, url: str) -> None:
+        self.url = url
+        self._control, self._folder, self._options = control, folder, options
+
+    def start(self) -> None:
+        _call([*self._control, "-l", str(self._folder / "log"), "-o", self._options, "start"])
+
+    def crash(self) -> None:
+        _call([*self._control, "-m", "immediate", "stop"])
+
+
 @contextmanager
-def _cluster(binaries: Path, durable: bool) -> Iterator[str]:
+def crashing_server() -> Iterator[Server]:
+    """A durable server of our own, whatever ODANON_TEST_DSN says: nobody else's may be crashed."""
+    binaries = _local_binaries()
+    if binaries is None:
+        raise RuntimeError("the crash tests need local PostGIS binaries: run deploy/setup/postgis.sh as root")
+    with _cluster(binaries, durable=True) as server:
+        yield server
+
+
+@contextmanager
+def _cluster(binaries: Path, durable: bool) -> Iterator[Server]:
     """initdb into a temporary folder as an unprivileged user, on a free loopback port."""
     folder = Path(tempfile.mkdtemp(prefix="odanon-postgis-"))
     user = _unprivileged_user()
@@ -68,11 +92,13 @@ def _cluster(binaries: Path, durable: bool) -> Iterator[str]:
             [*become, str(binaries / "initdb"), "-D", str(folder / "data"), "-U", "odanon", "-A", "trust", "-E", "UTF8"]
         )
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        _call([*control, "-l", str(folder / "log"), "-o", options, "start"])
+        server = Server(control, folder, options, f"postgresql://odanon@127.0.0.1:{port}/postgres")
+        server.start()
         try:
-            yield _with_postgis(f"postgresql://odanon@127.0.0.1:{port}/postgres")
+            _with_postgis(server.url)
+            yield server
         finally:
-            _call([*control, "-m", "immediate", "stop"])
+            server.crash()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -15,27 +15,22 @@ from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of
 from odanon.product import Product
-from odanon.trips.od import od_rows, pair_table
-from odanon.trips.window import day_window
+from odanon.trips.bins import bin_instants
+from odanon.trips.od import OD_COLUMNS, merge_rows, od_rows, pair_table
 from odanon_assets.files import write_parquet
-from odanon_assets.lake import Lake, write_figures
+from odanon_assets.lake import Lake, read_frame, write_figures
+from odanon_assets.stages.people import describe_people
 
 
 def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
     """Trips per person, time bin and tile pair, and the same without persons."""
-    start, _ = day_window(day, product.zone)
-    trips = pd.read_parquet(sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")))
-    origin = zoning.assign(trips["o_lat"].to_numpy(), trips["o_lon"].to_numpy())
-    destination = zoning.assign(trips["d_lat"].to_numpy(), trips["d_lon"].to_numpy())
-    known = pd.notna(origin) & pd.notna(destination)
-    unknown_share = 1 - float(known.mean()) if len(known) else 0.0
-    if unknown_share > product.checks.max_unknown_zone:
-        raise OdanonError(
-            f"{product.product} {day}: {unknown_share:.1%} of the trips lie outside the zoning, above"
-            f" checks.max_unknown_zone = {product.checks.max_unknown_zone:.1%}; widen the zoning or the limit"
-        )
-    inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
-    rows = od_rows(trips[inside], origin[inside], destination[inside], start, product.od.bin)
+    if product.od.days == "working" and not product.calendar.is_working(day):
+        raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
+    left_out: dict[str, float] = {}
+    if product.source.instance.enters == "od":
+        rows = _ready_rows(lake, product, day)
+    else:
+        rows, left_out = _counted_rows(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
         write_parquet(rows, folder / "person_rows.parquet")
@@ -44,11 +39,50 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
             "od_pairs": len(pairs),
             "od_trips": int(rows["trips"].sum()),
             "time_bins": int(rows["time_bin"].nunique()),
+            "segments": int(rows["segment"].nunique()),
             "tiles": len(_tile_labels(rows)),
-            "unknown_zone_share": unknown_share,
-            "intrazonal_dropped": int(known.sum() - inside.sum()),
+            **left_out,
         }
         return write_figures(folder, figures)
+
+
+def _counted_rows(lake: Lake, product: Product, day: date, zoning: Any) -> tuple[pd.DataFrame, dict[str, float]]:
+    """OD rows of the trips of a day, and what was left out: trips outside the zoning and, if so asked, within a tile."""
+    instants = bin_instants(day, product.zone, product.od.bin)
+    people = describe_people(product, lake, day, zoning)
+    parts, total, unknown, intrazonal = [], 0, 0, 0
+    for path in sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")):
+        trips = read_frame(path)
+        origin, destination = _ends(trips, zoning)
+        known = pd.notna(origin) & pd.notna(destination)
+        inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
+        parts.append(od_rows(trips[inside], origin[inside], destination[inside], instants, people))
+        total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
+    unknown_share = float(unknown / total) if total else 0.0
+    if unknown_share > product.checks.max_unknown_zone:
+        raise OdanonError(
+            f"{product.product} {day}: {unknown_share:.1%} of the trips lie outside the zoning, above"
+            f" checks.max_unknown_zone = {product.checks.max_unknown_zone:.1%}; widen the zoning or the limit"
+        )
+    return merge_rows(parts), {"unknown_zone_share": unknown_share, "intrazonal_dropped": int(intrazonal)}
+
+
+def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Tiles in which trips start and end; ready trips may name them."""
+    if "origin" in trips:
+        return trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
+    origin = zoning.assign(trips["o_lat"].to_numpy(), trips["o_lon"].to_numpy())
+    return origin, zoning.assign(trips["d_lat"].to_numpy(), trips["d_lon"].to_numpy())
+
+
+def _ready_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
+    """OD rows as the source gave them."""
+    buckets = sorted(lake.read(product.product, "traces", day).glob("bucket-*.parquet"))
+    rows = pd.concat([read_frame(path) for path in buckets])
+    if product.od.intrazonal == "drop":
+        rows = rows[rows["origin"] != rows["destination"]]
+    keys = [name for name in OD_COLUMNS[:-1] if name in rows]
+    return rows.groupby(keys, sort=True).sum().reset_index()
 
 
 def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:

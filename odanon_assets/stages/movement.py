@@ -1,41 +1,41 @@
 """From raw traces to trips: the stages that see people."""
 
-import tempfile
-from datetime import date
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from odanon.engines.points import bucket_name
 from odanon.errors import OdanonError
 from odanon.privacy.pseudonym import pseudonyms, window_key
 from odanon.product import Product
-from odanon.traces.buckets import BucketWriter, finish_bucket
+from odanon.staypoints.places import Places
 from odanon.traces.validate import Tally, validate
 from odanon.trips.build import build_trips
+from odanon.trips.homes import Hours, home_work
+from odanon.trips.ready import validate_od, validate_trips
 from odanon.trips.window import day_window
 from odanon_assets.files import write_parquet
-from odanon_assets.lake import Lake, write_figures
+from odanon_assets.lake import Lake, read_frame, write_figures
+from odanon_assets.stages.people import write_people
 
 
 def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:
-    """Read the day and its context, quarantine bad rows, replace ids by pseudonyms, sort into buckets."""
-    start, end = day_window(day, product.zone)
-    start, end = start - product.context, end + product.context
+    """Read what the source gives of the day, quarantine bad rows, replace ids by pseudonyms, sort into buckets.
+
+    A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
+    """
     key = window_key(product.product, day.isoformat(), simulated=product.source.plugin == "simulated")
-    tally = Tally()
-    with lake.new(product.product, "traces", day) as folder, tempfile.TemporaryDirectory(dir=folder) as scratch:
-        with BucketWriter(Path(scratch), engine.buckets) as writer:
-            for batch in source.batches(start, end):
-                points = validate(batch, start, end, tally)
-                writer.write(points.assign(person=pseudonyms(points["person"], key)))
-        people = 0
-        targets = [folder / f"{path.stem}.parquet" for path in writer.paths]
-        for repeated, persons in engine.map(
-            lambda job: finish_bucket(*job), list(zip(writer.paths, targets, strict=True))
-        ):
-            tally.duplicates += repeated
-            people += persons
+    start, end = day_window(day, product.zone)
+    with lake.new(product.product, "traces", day) as folder:
+        write_people(product, source, key, folder)
+        if source.enters == "traces":
+            tally, people = _shuffle_points(source, start - product.context, end + product.context, key, engine, folder)
+        else:
+            tally, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         figures = {
             "points": tally.kept,
             "people": people,
@@ -49,19 +49,68 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
         return write_figures(folder, figures)
 
 
+def _shuffle_points(
+    source: Any, start: datetime, end: datetime, key: bytes, engine: Any, folder: Path
+) -> tuple[Tally, int]:
+    """Points in buckets of whole people; returns the counts and the number of people."""
+
+    def read(part: Any) -> Iterator[pd.DataFrame]:
+        return part.batches(start, end)
+
+    def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
+        tally = Tally()
+        points = validate(batch, start, end, tally)
+        return points.assign(person=pseudonyms(points["person"], key)), tally
+
+    tallies, buckets = engine.shuffle([source], read, prepare, folder)
+    total = Tally()
+    for tally in tallies:
+        total.read += tally.read
+        total.outside_window += tally.outside_window
+        for reason, count in tally.reasons.items():
+            total.reasons[reason] += count
+    for bucket in buckets:
+        total.duplicates += bucket.repeated
+        total.reasons["swapped"] += bucket.swapped
+        total.reasons["teleport"] += bucket.teleport
+    return total, sum(bucket.people for bucket in buckets)
+
+
+def _keep_ready(
+    source: Any, start: datetime, end: datetime, key: bytes, buckets: int, folder: Path
+) -> tuple[Tally, int]:
+    """Ready trips in buckets of people, or ready OD rows in one file; returns the counts and the number of people."""
+    tally = Tally()
+    check = validate_trips if source.enters == "trips" else validate_od
+    parts = [check(batch, start, end, tally) for batch in getattr(source, source.enters)(start, end)]
+    if not parts:
+        raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
+    rows = pd.concat(parts, ignore_index=True)
+    if "person" not in rows:
+        write_parquet(rows, folder / bucket_name(0))
+        return tally, 0
+    rows["person"] = pseudonyms(rows["person"].astype("str"), key)
+    fresh = rows.drop_duplicates()
+    tally.duplicates += len(rows) - len(fresh)
+    fresh = fresh.sort_values(list(fresh.columns), ignore_index=True)
+    for number in range(buckets):
+        write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
+    return tally, int(fresh["person"].nunique())
+
+
 def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:
-    """Detect the stays of every person, bucket by bucket."""
+    """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
     limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
     if share > limit:
         raise OdanonError(
             f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
             f" = {limit:.1%}; repair the source or raise the limit knowingly"
         )
-    buckets = sorted(lake.read(product.product, "traces", day).glob("bucket-*.parquet"))
+    buckets = _buckets(product, lake, "traces", day) if _enters(product) == "traces" else []
     with lake.new(product.product, "staypoints", day) as folder:
 
         def detect(path: Path) -> tuple[int, int]:
-            stays = staypoints.detect(pd.read_parquet(path))
+            stays = staypoints.detect(read_frame(path))
             write_parquet(stays, folder / path.name)
             return len(stays), int(stays["person"].nunique())
 
@@ -71,22 +120,63 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engi
 
 
 def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
-    """Trips that depart on the day, between consecutive stays."""
-    start, end = day_window(day, product.zone)
-    buckets = sorted(lake.read(product.product, "staypoints", day).glob("bucket-*.parquet"))
+    """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
+    enters = _enters(product)
+    buckets = [] if enters == "od" else _buckets(product, lake, "staypoints" if enters == "traces" else "traces", day)
+    make = _trip_maker(product, day) if enters == "traces" else _as_they_are
+    homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
     with lake.new(product.product, "trips", day) as folder:
 
         def build(path: Path) -> tuple[int, int]:
-            found = build_trips(
-                pd.read_parquet(path),
-                start,
-                end,
-                min_distance_m=product.trips.min_distance_m,
-                max_duration=product.trips.max_duration,
-            )
+            rows = read_frame(path)
+            found = make(rows)
             write_parquet(found, folder / path.name)
+            if homes is not None:
+                write_parquet(homes(rows), folder / path.name.replace("bucket", "homes"))
             return len(found), int(found["person"].nunique())
 
         counts = list(engine.map(build, buckets))
         figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
         return write_figures(folder, figures)
+
+
+def _enters(product: Product) -> str:
+    return product.source.instance.enters
+
+
+def _buckets(product: Product, lake: Lake, stage: str, day: date) -> list[Path]:
+    return sorted(lake.read(product.product, stage, day).glob("bucket-*.parquet"))
+
+
+def _as_they_are(trips: pd.DataFrame) -> pd.DataFrame:
+    return trips
+
+
+def _trip_maker(product: Product, day: date) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays become the trips of a day; the function takes no more of the product along than it needs."""
+    (start, end), rules = day_window(day, product.zone), product.trips
+
+    def make(stays: pd.DataFrame) -> pd.DataFrame:
+        return build_trips(stays, start, end, min_distance_m=rules.min_distance_m, max_duration=rules.max_duration)
+
+    return make
+
+
+def _home_finder(product: Product) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays show homes and workplaces."""
+    rules, calendar, zone = product.trips.home_work, product.calendar, product.zone
+    assert rules is not None
+
+    def find(stays: pd.DataFrame) -> pd.DataFrame:
+        places = Places(radius_m=rules.place_radius_m, min_stays=1).number(stays)
+        return home_work(
+            stays.assign(place=places.astype(np.int64)),
+            zone,
+            night=Hours(rules.night_from, rules.night_to),
+            work=Hours(rules.work_from, rules.work_to),
+            min_stay=rules.min_stay,
+            min_days=rules.min_days,
+            is_working=calendar.is_working,
+        )
+
+    return find

@@ -19,6 +19,7 @@ from odanon_assets.lake import Lake, write_figures
 from odanon_assets.stages.matrix import read_tree
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
 from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Act, Store
 
 # Metrics that are made public, rounded, and the plain words they are published under.
 _PUBLIC_METRICS = {
@@ -32,26 +33,35 @@ _PUBLIC_METRICS = {
 }
 
 
-def published(product: Product, lake: Lake, day: date, *, zoning: Any, store: EmbeddedStore) -> dict[str, Any]:
-    """Refuse what the verifier refuses, whoever launched this; else publish the day's release."""
+def published(
+    product: Product, lake: Lake, day: date, *, zoning: Any, store: Store, act: Act | None = None
+) -> dict[str, Any]:
+    """Refuse what the verifier refuses, whoever launched this; else publish the day's release.
+
+    The verifier is asked while the store holds the window's lock, right before the release is written. An `act`
+    replaces a release that the window already shows.
+    """
+    bundle = make_bundle(product, lake, day, zoning)
+    fresh = store.publish(bundle, lambda: _refuse_unless_verified(product, lake, day), act)
+    with lake.new(product.product, "published", day) as receipt:
+        figures = {
+            "release_id": bundle.release_id,
+            "fresh": fresh,
+            "flows": len(bundle.flows),
+            "zones": len(bundle.zones),
+        }
+        if isinstance(store, EmbeddedStore):
+            figures["folder"] = str(store.current(product.product, day))
+        return write_figures(receipt, figures)
+
+
+def _refuse_unless_verified(product: Product, lake: Lake, day: date) -> None:
     findings = verify_day(product, lake, day)
     if findings:
         raise OdanonError(
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
-    bundle = make_bundle(product, lake, day, zoning)
-    fresh = store.publish(bundle)
-    folder = store.current(product.product, day)
-    with lake.new(product.product, "published", day) as receipt:
-        figures = {
-            "release_id": bundle.release_id,
-            "fresh": fresh,
-            "folder": str(folder),
-            "flows": len(bundle.flows),
-            "zones": len(bundle.zones),
-        }
-        return write_figures(receipt, figures)
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:

@@ -69,7 +69,9 @@ def check_bundle(bundle: Bundle) -> None:
     ):
         if tuple(frame.columns) != columns:
             raise OdanonError(f"{where}: the {table} do not have the published columns {', '.join(columns)}")
-    strangers = ~pd.concat([bundle.flows["origin_zone"], bundle.flows["destination_zone"]]).isin(bundle.zones["zone_id"])
+    strangers = ~pd.concat([bundle.flows["origin_zone"], bundle.flows["destination_zone"]]).isin(
+        bundle.zones["zone_id"]
+    )
     if strangers.any():
         raise OdanonError(f"{where}: {int(strangers.sum())} ends of flows lie in no zone of the release")
     if bundle.zones["zone_id"].duplicated().any():

@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -47,25 +48,21 @@ def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> 
 
 def flows_digest(flows: pd.DataFrame) -> str:
     """Every value of the flows, column by column."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(len(flows).to_bytes(8, "little"))
     table = pa.Table.from_pandas(flows[list(FLOW_COLUMNS)], schema=FLOW_SCHEMA, preserve_index=False)
-    for column in table.combine_chunks().columns:
+    for column in table.columns:
         values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        digest.update(len(values).to_bytes(8, "little"))
-        digest.update(memoryview(values.is_null().cast(pa.uint8()).to_numpy(zero_copy_only=False)))
-        if pa.types.is_large_string(column.type):
+        digest.update(values.is_null().cast(pa.uint8()).to_numpy())
+        if pa.types.is_large_string(values.type):
             filled = values.fill_null("")
-            digest.update(memoryview(pa.compute.binary_length(filled).to_numpy(zero_copy_only=False)))
-            digest.update(pa.compute.binary_join(_one_list(filled), b"")[0].as_buffer())
+            _, offsets, texts = filled.buffers()
+            ends = np.frombuffer(offsets, dtype="<i8", count=filled.offset + len(filled) + 1)[filled.offset :]
+            digest.update(np.diff(ends).tobytes())
+            digest.update(memoryview(texts or b"")[ends[0] : ends[-1]])
         else:
-            width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-            digest.update(memoryview(values.cast(width).fill_null(0).to_numpy(zero_copy_only=False)))
+            width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
+            digest.update(values.cast(width).to_numpy())
     return digest.hexdigest()
-
-
-def _one_list(values: pa.Array) -> pa.Array:
-    binary = values.cast(pa.large_binary())
-    return pa.LargeListArray.from_arrays(pa.array([0, len(binary)], pa.int64()), binary)
 
 
 def zone_digests(zones: "GeoDataFrame") -> list[bytes]:

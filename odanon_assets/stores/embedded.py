@@ -1,28 +1,35 @@
 """The embedded store: a folder of Parquet and GeoParquet files that DuckDB queries (CONVENTIONS).
 
     published/<product>/releases/<release id>/flows.parquet, zones.parquet, report.html, release.json
-    published/<product>/windows/<date>.json      names the release of that window
+    published/<product>/windows/<date>.json      names the release of that window and its history
 
-A release is visible once its window's pointer names it; the pointer is written last.
+A release is visible once its window's pointer names it; the pointer is written last and carries the audit entries of
+its window, so that a release and its entry appear in one step.
 """
 
 import fcntl
+import getpass
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from odanon.errors import OdanonError
-from odanon_assets.files import new_folder, sha256, to_json, write_parquet, write_text
-from odanon_assets.stores.bundle import Bundle
+from odanon_assets.files import new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
+from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
+from odanon_assets.stores.content import sealed_manifest
+from odanon_assets.stores.interface import AUDIT_COLUMNS, LEDGER_COLUMNS, Act, Gate, closed, ledger_row, refusal
+from odanon_assets.stores.verify import MANIFEST, folder_problems, read_parts
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-MANIFEST = "release.json"
+    from geopandas import GeoDataFrame
+    from shapely.geometry.base import BaseGeometry
 
 
 @dataclass(frozen=True)
@@ -31,65 +38,175 @@ class EmbeddedStore:
 
     root: Path
 
-    def publish(self, bundle: Bundle) -> bool:
-        """Make a release visible; False when exactly this release is published already.
-
-        A window that holds another release is refused: releases are immutable (PRIVACY rule 4).
-        """
-        home = self._home(bundle.product)
-        target = home / "releases" / bundle.release_id
-        with self._locked(bundle.product, bundle.window_start):
-            current = self.current(bundle.product, bundle.window_start)
-            if current is None:
-                with new_folder(target) as draft:
-                    _write_release(bundle, draft)
-                pointer = {"release_id": bundle.release_id, "manifest_sha256": sha256(target / MANIFEST)}
-                write_text(home / "windows" / f"{bundle.window_start}.json", to_json(pointer))
-                return True
-            with new_folder(home / "drafts" / bundle.release_id) as draft:
+    def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
+        check_bundle(bundle)
+        product, window, release = bundle.product, bundle.window_start, bundle.release_id
+        releases = self._home(product) / "releases"
+        with self._locked(product, window):
+            remove_drafts(releases, f"{product}-{window:%Y%m%d}-")
+            pointer = self._pointer(product, window)
+            past = {entry["release_id"] for entry in pointer["history"]}
+            current = pointer["release_id"]
+            if current == release and self._same(bundle, releases / release):
+                return False
+            if current is not None and act is None:
+                raise refusal(product, window, current)
+            if pointer["purged"] or release in past:
+                raise closed(product, window)
+            gate()
+            with new_folder(releases / release) as draft:
                 _write_release(bundle, draft)
-                same = (draft / MANIFEST).read_bytes() == (current / MANIFEST).read_bytes()
-            _remove(home / "drafts" / bundle.release_id)
-            if not same:
-                raise OdanonError(
-                    f"{bundle.product} {bundle.window_start} is already published as {current.name} and a release is"
-                    " never changed; corrections belong in later windows"
-                )
-            return False
+            entry = _entry("publish" if current is None else "supersede", release, act if current else None)
+            self._point(product, window, release, [*pointer["history"], entry])
+            return True
+
+    def purge(self, product: str, window_start: date, act: Act) -> bool:
+        check_name(product)
+        with self._locked(product, window_start):
+            pointer = self._pointer(product, window_start)
+            if pointer["release_id"] is not None:
+                entry = _entry("purge", pointer["release_id"], act)
+                self._point(product, window_start, None, [*pointer["history"], entry])
+            # Also finishes a purge that was cut off between the pointer and the files.
+            for entry in self._pointer(product, window_start)["history"]:
+                folder = self._home(product) / "releases" / entry["release_id"]
+                for path in folder.glob("*"):
+                    if path.name != MANIFEST:
+                        path.unlink()
+            return pointer["release_id"] is not None
+
+    def released(self, product: str, window_start: date) -> str | None:
+        return self._pointer(product, window_start)["release_id"]
 
     def current(self, product: str, window_start: date) -> Path | None:
-        """The folder of the release that a window shows, None before its first."""
-        pointer = self._home(product) / "windows" / f"{window_start}.json"
-        if not pointer.exists():
-            return None
-        return self._home(product) / "releases" / json.loads(pointer.read_text())["release_id"]
+        """The folder of the release that a window shows, None when it shows none."""
+        release = self.released(product, window_start)
+        return None if release is None else self._home(product) / "releases" / release
 
     def windows(self, product: str) -> list[str]:
-        """Window starts that have a visible release, in order."""
-        return sorted(path.stem for path in (self._home(product) / "windows").glob("*.json"))
+        check_name(product)
+        return [window for window, _ in self._visible(product)]
 
-    def releases(self, product: str | None = None) -> list[Path]:
+    def releases(self) -> list[Path]:
         """Folders of all visible releases, by product and window."""
-        pointers = sorted(self.root.glob(f"published/{product or '*'}/windows/*.json"))
-        return [p.parents[1] / "releases" / json.loads(p.read_text())["release_id"] for p in pointers]
+        return [folder for product in self._products() for _, folder in self._visible(product)]
+
+    def folder(self, release_id: str) -> Path:
+        """The folder of a release, visible or superseded."""
+        for product in self._products():
+            folder = self._home(product) / "releases" / release_id
+            if release_id in {entry["release_id"] for _, entry in self._history(product)}:
+                return folder
+        raise OdanonError(f"there is no release {release_id[:100]!r} under {self.root}; `odanon sql` lists them")
+
+    def flows(self, release_id: str) -> pd.DataFrame:
+        return self._parts(release_id)[0]
+
+    def zones(self, release_id: str) -> "GeoDataFrame":
+        return self._parts(release_id)[1]
+
+    def report(self, release_id: str) -> str:
+        return self._parts(release_id)[2]
+
+    def manifest_text(self, release_id: str) -> str:
+        return (self.folder(release_id) / MANIFEST).read_text(encoding="utf-8")
+
+    def problems(self, release_id: str) -> list[str]:
+        return folder_problems(self.folder(release_id))
+
+    def ledger(self) -> pd.DataFrame:
+        rows = []
+        for product in self._products():
+            visible = {folder.name for _, folder in self._visible(product)}
+            for release in dict.fromkeys(entry["release_id"] for _, entry in self._history(product)):
+                folder = self._home(product) / "releases" / release
+                gone = "superseded" if (folder / "flows.parquet").exists() else "purged"
+                manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+                rows.append(ledger_row(manifest, "visible" if release in visible else gone))
+        return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
+
+    def audit_log(self) -> pd.DataFrame:
+        entries = [
+            {**entry, "product": product, "window_start": window}
+            for product in self._products()
+            for window, entry in self._history(product)
+        ]
+        entries.sort(key=lambda entry: entry["at"])
+        return pd.DataFrame(entries, columns=list(AUDIT_COLUMNS))
 
     def connect(self) -> "DuckDBPyConnection":
-        """A DuckDB session with the views `flows`, `zones` and `releases` over everything published."""
-        import duckdb
+        """A DuckDB session with the views `flows`, `zones`, `releases` and `metrics` over everything published."""
+        from odanon_assets.stores.duck import session_over
 
         folders = self.releases()
         if not folders:
             raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
-        session = duckdb.connect()
-        for table in ("flows", "zones"):
-            paths = [str(folder / f"{table}.parquet") for folder in folders]
-            session.read_parquet(paths).create_view(table)
-        manifests = [str(folder / MANIFEST) for folder in folders]
-        session.from_query("select * from read_json($files)", params={"files": manifests}).create_view("releases")
-        return session
+        return session_over(folders)
+
+    def query(self, sql: str) -> pd.DataFrame:
+        from odanon_assets.stores.duck import answer
+
+        return answer(self.connect(), sql)
+
+    def flow(
+        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+    ) -> float:
+        from geopandas import GeoDataFrame
+
+        areas = GeoDataFrame(geometry=[origin, destination], crs="EPSG:4326")
+        table = self.matrix(product, areas, since, until)
+        return float(table.loc[(table["origin"] == 0) & (table["destination"] == 1), "trips"].sum())
+
+    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
+        from odanon_assets.stores.duck import matrix_over
+
+        return matrix_over([folder for _, folder in self._visible(product)], areas.geometry, since, until)
+
+    def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
+        from odanon_assets.stores.duck import crosswalk_over
+
+        return crosswalk_over([folder for _, folder in self._visible(product)], old, new)
 
     def _home(self, product: str) -> Path:
         return self.root / "published" / product
+
+    def _products(self) -> list[str]:
+        return sorted(path.name for path in (self.root / "published").glob("*") if (path / "windows").is_dir())
+
+    def _pointer(self, product: str, window_start: date | str) -> dict[str, Any]:
+        path = self._home(product) / "windows" / f"{window_start}.json"
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
+        history = found.get("history", [])
+        return {**found, "history": history, "purged": bool(history) and found["release_id"] is None}
+
+    def _windows(self, product: str) -> list[str]:
+        return sorted(path.stem for path in (self._home(product) / "windows").glob("*.json"))
+
+    def _visible(self, product: str) -> list[tuple[str, Path]]:
+        pointers = [(window, self._pointer(product, window)["release_id"]) for window in self._windows(product)]
+        return [(window, self._home(product) / "releases" / release) for window, release in pointers if release]
+
+    def _history(self, product: str) -> list[tuple[str, dict[str, Any]]]:
+        return [
+            (window, entry) for window in self._windows(product) for entry in self._pointer(product, window)["history"]
+        ]
+
+    def _parts(self, release_id: str) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
+        folder = self.folder(release_id)
+        if not (folder / "flows.parquet").exists():
+            raise OdanonError(f"the release {release_id} was purged; only its manifest is left")
+        return read_parts(folder)
+
+    def _point(self, product: str, window_start: date, release: str | None, history: list[dict[str, Any]]) -> None:
+        pointer: dict[str, Any] = {"release_id": release, "history": history}
+        if release is not None:
+            pointer["manifest_sha256"] = sha256(self._home(product) / "releases" / release / MANIFEST)
+        write_text(self._home(product) / "windows" / f"{window_start}.json", to_json(pointer))
+
+    def _same(self, bundle: Bundle, folder: Path) -> bool:
+        """Whether a bundle is what was published: the content decides, not a library's way to write files."""
+        published = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return sealed_manifest(bundle, published.get("files", {})) == (folder / MANIFEST).read_text(encoding="utf-8")
 
     @contextmanager
     def _locked(self, product: str, window_start: date) -> Iterator[None]:
@@ -107,11 +224,15 @@ def _write_release(bundle: Bundle, folder: Path) -> None:
     bundle.zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
     files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
-    manifest: dict[str, Any] = {**bundle.manifest, "files": files}
-    (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+    (folder / MANIFEST).write_text(sealed_manifest(bundle, files), encoding="utf-8")
 
 
-def _remove(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
+def _entry(what: str, release_id: str, act: Act | None) -> dict[str, Any]:
+    return {
+        "act": what,
+        "release_id": release_id,
+        "by_name": act and act.by_name,
+        "reason": act and act.reason,
+        "at": datetime.now(UTC).isoformat(),
+        "user": getpass.getuser(),
+    }

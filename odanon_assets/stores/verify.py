@@ -28,9 +28,7 @@ def folder_problems(folder: Path) -> list[str]:
     found = {entry.name for entry in folder.iterdir()} - {MANIFEST}
     problems = [f"{name} is missing" for name in sorted(named.keys() - found)]
     problems += [f"{name} is not part of the release" for name in sorted(found - named.keys())]
-    problems += [
-        f"{name} was changed" for name in sorted(named.keys() & found) if sha256(folder / name) != named[name]
-    ]
+    problems += [f"{name} was changed" for name in sorted(named.keys() & found) if sha256(folder / name) != named[name]]
     if problems or not named.keys() >= _PARTS:
         return problems or ["the manifest does not name all files of a release"]
     return content_problems(manifest, *read_parts(folder))

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from odanon.commands import anonymize, catalogue, compare, data, pipeline
+from odanon.commands import anonymize, catalogue, compare, data, pipeline, store, traces
 from odanon.errors import OdanonError
 
 main = typer.Typer(
@@ -15,7 +15,7 @@ main = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for module in (pipeline, anonymize, compare, catalogue, data):
+for module in (pipeline, traces, anonymize, compare, catalogue, data, store):
     module.register(main)
 
 

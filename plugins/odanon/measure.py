@@ -6,7 +6,7 @@ from odanon.metrics.classes import Classes
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction
 
-METRICS = (Generalisation(), Reconstruction(), Classes())
+METRICS = (Generalisation(measure="trips"), Reconstruction(measure="trips"), Classes(measure="trips"))
 
 
 def measured(od: ODMatrix, release: Release) -> Release:

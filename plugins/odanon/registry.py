@@ -13,7 +13,7 @@ from odanon.errors import OdanonError
 
 # stage -> (entry-point group, the method that a plugin of this stage must have)
 STAGES = {
-    "source": ("odanon.sources", "batches"),
+    "source": ("odanon.sources", "available"),
     "staypoints": ("odanon.staypoints", "detect"),
     "zoning": ("odanon.zonings", "assign"),
     "hierarchy": ("odanon.hierarchies", "build"),

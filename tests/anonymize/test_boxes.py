@@ -18,6 +18,7 @@ from odanon.errors import OdanonError
 from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
+from odanon.zoning.crs import local_crs, to_metres
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
 
@@ -94,14 +95,19 @@ def test_full_coverage_counts_tiles_without_traffic():
 
 
 def test_full_coverage_is_close_to_the_hexagons_in_the_box():
-    """On a full disk both counts are known: every hexagon is a tile of the tree."""
-    _, tree, full = boxes_on_h3("full", 1000)
-    assert tree.n_leaves == 61
-    listed = np.diff(full.destinations.start)
-    inside = listed > 4
-    ratio = full.destinations.n_tiles[inside] / listed[inside]
-    print(ratio.mean(), ratio.min(), ratio.max())
-    assert ratio.mean() < 1.1
+    """In the middle of a disk of tiles both counts are known: every hexagon is listed."""
+    centre = h3.latlng_to_cell(45.75, 4.85, 8)
+    tiles = H3Zoning(resolution=8).tiles(list(h3.grid_disk(centre, 16)))
+    tree = H3Hierarchy(coverage="full").build(tiles)
+    x, y = (
+        np.rint(100 * axis).astype(np.int64) for axis in to_metres(tree.lat, tree.lon, local_crs(tree.lat, tree.lon))
+    )
+    inner = tree.ranks(list(h3.grid_disk(centre, 7)))
+    corner = np.random.default_rng(0).choice(inner, (2, 300)).ravel()
+    _, areas = BoxSide(tree, x, y).areas(np.stack([x[corner], y[corner]]), np.tile(np.arange(300), 2))
+    listed = np.diff(areas.start)
+    assert abs(areas.n_tiles.sum() / listed.sum() - 1) < 0.05
+    assert ((areas.n_tiles >= listed) & (areas.n_tiles <= 1.5 * listed + 2)).all()
 
 
 def test_full_coverage_of_other_tiles_is_refused():

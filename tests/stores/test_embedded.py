@@ -1,104 +1,121 @@
-"""The embedded store: immutable, atomic, queryable."""
+"""The embedded store's own matters: its files."""
 
-from concurrent.futures import ProcessPoolExecutor
-from datetime import date
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import geopandas
-import pandas as pd
 import pytest
-from shapely.geometry import MultiPolygon, box
+from bundles import DAY, accept, bundle
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon_assets.stores import embedded
-from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
 from odanon_assets.stores.embedded import EmbeddedStore
-
-DAY = date(2026, 3, 2)
-
-
-def bundle(trips: int = 40, product: str = "town") -> Bundle:
-    name = release_id(product, DAY, {"trips": trips})
-    flows = pd.DataFrame(
-        [[product, DAY, pd.Timestamp(DAY, tz="UTC"), "all", "z1", "z2", trips, "10-19", name]],
-        columns=list(FLOW_COLUMNS),
-    )
-    zones = geopandas.GeoDataFrame(
-        {"zone_id": ["z1", "z2"], "n_tiles": [1, 2]},
-        geometry=[MultiPolygon([box(0, 0, 1, 1)]), MultiPolygon([box(1, 0, 3, 1)])],
-        crs="EPSG:4326",
-    )
-    return Bundle(product, DAY, name, flows, zones, "<p>report</p>", {"release_id": name, "product": product})
+from odanon_assets.stores.verify import folder_problems
 
 
 def files(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def test_a_release_becomes_visible_and_queryable(tmp_path: Path) -> None:
+def test_publishing_again_leaves_every_byte(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path)
-    assert store.current("town", DAY) is None
-    assert store.publish(bundle()) is True
-    assert store.windows("town") == ["2026-03-02"]
-    session = store.connect()
-    assert session.sql("select origin_zone, trips from flows").fetchall() == [("z1", 40)]
-    assert session.sql("select count(*) from zones").fetchone() == (2,)
-    assert session.sql("select product from releases").fetchone() == ("town",)
-    zones = geopandas.read_parquet(store.current("town", DAY) / "zones.parquet")
-    assert zones.crs.to_epsg() == 4326
-
-
-def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path)
-    store.publish(bundle())
+    store.publish(bundle(), accept)
     before = files(tmp_path)
-    assert store.publish(bundle()) is False
+    assert store.publish(bundle(), accept) is False
     assert files(tmp_path) == before
 
 
-def test_another_release_of_a_published_window_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path)
-    store.publish(bundle())
-    before = files(tmp_path)
-    with pytest.raises(OdanonError, match=r"already published as .* a release is never changed"):
-        store.publish(bundle(trips=41))
-    assert files(tmp_path) == before
+def test_two_stores_hold_the_same_bytes(tmp_path: Path) -> None:
+    folders = []
+    for name in ("a", "b"):
+        store = EmbeddedStore(tmp_path / name)
+        store.publish(bundle(rows=50), accept)
+        folders.append(store.current("town", DAY))
+    assert files(folders[0]) == files(folders[1])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("step", ["_write_release", "write_text", "sha256"])
-def test_a_failure_at_any_step_leaves_nothing_visible(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    def fail(*_: Any) -> None:
-        raise OSError("No space left on device")
+def failing_at(number: int, counter: list[int], real: Callable[..., Any]) -> Callable[..., Any]:
+    """The call that finds the disk full."""
 
-    store = EmbeddedStore(tmp_path)
-    monkeypatch.setattr(embedded, step, fail)
-    with pytest.raises(OSError, match="No space"):
-        store.publish(bundle())
-    assert store.current("town", DAY) is None
-    monkeypatch.undo()
-    assert store.publish(bundle()) is True
+    def call(*arguments: Any, **options: Any) -> Any:
+        counter[0] += 1
+        if counter[0] == number:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*arguments, **options)
+
+    return call
 
 
-def _publish(root: Path, trips: int) -> str:
-    try:
-        return "new" if EmbeddedStore(root).publish(bundle(trips)) else "same"
-    except OdanonError:
-        return "refused"
+def test_a_full_disk_at_any_call_shows_the_old_or_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call that reaches the file system fails once; what is visible is whole, and a retry publishes."""
+    for number in range(1, 200):
+        store, counter = EmbeddedStore(tmp_path / str(number)), [0]
+        with monkeypatch.context() as patch:
+            for name in ("fsync", "replace", "mkdir", "chmod", "open"):
+                patch.setattr(os, name, failing_at(number, counter, getattr(os, name)))
+            patch.setattr(Path, "write_text", failing_at(number, counter, Path.write_text))
+            failed = False
+            try:
+                store.publish(bundle(), accept)
+            except OSError:
+                failed = True
+        released = store.released("town", DAY)
+        if released is not None:
+            assert store.problems(released) == []
+        assert store.publish(bundle(), accept) is (released is None)
+        assert store.problems(bundle().release_id) == []
+        leftovers = [path for path in (store.root / "published/town/releases").iterdir() if path.name.startswith(".")]
+        assert leftovers == []
+        if not failed:
+            assert counter[0] < number
+            break
+    assert number > 10
 
 
-def test_concurrent_publishers_give_one_release(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(4) as pool:
-        outcomes = list(pool.map(_publish, [tmp_path] * 8, [40, 41] * 4))
-    assert outcomes.count("new") == 1
-    assert outcomes.count("same") == 3
-    assert outcomes.count("refused") == 4
-    assert len(EmbeddedStore(tmp_path).releases()) == 1
-    assert len(list((tmp_path / "published/town/releases").iterdir())) == 1
+def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(tmp_path: Path) -> None:
+    draft = tmp_path / "published/town/releases" / f".{bundle().release_id}.abc"
+    draft.mkdir(parents=True)
+    EmbeddedStore(tmp_path).publish(bundle(), accept)
+    assert not draft.exists()
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(OdanonError, match="odanon run demo"):
         EmbeddedStore(tmp_path).connect()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = EmbeddedStore(tmp_path_factory.mktemp("store"))
+    store.publish(bundle(rows=30), accept)
+    return store.current("town", DAY)  # type: ignore[return-value]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_one_changed_byte_anywhere_fails(folder: Path, data: st.DataObject) -> None:
+    assert folder_problems(folder) == []
+    path = data.draw(st.sampled_from(sorted(folder.iterdir())))
+    whole = path.read_bytes()
+    at = data.draw(st.integers(0, len(whole) - 1))
+    other = data.draw(st.integers(1, 255))
+    try:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ other]) + whole[at + 1 :])
+        assert folder_problems(folder) != []
+    finally:
+        path.write_bytes(whole)
+
+
+def test_missing_added_and_swapped_files_fail(folder: Path, tmp_path: Path) -> None:
+    stranger = folder / "extra.csv"
+    stranger.write_text("a")
+    assert folder_problems(folder) == ["extra.csv is not part of the release"]
+    stranger.unlink()
+    report = (folder / "report.html").rename(tmp_path / "report.html")
+    assert folder_problems(folder) == ["report.html is missing"]
+    report.rename(folder / "report.html")
+    with pytest.raises(OdanonError, match="give the folder of a release"):
+        folder_problems(tmp_path)

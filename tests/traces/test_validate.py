@@ -1,14 +1,12 @@
 """Quarantine: every bad row is counted once, nothing is lost (PRIVACY rule 11)."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from odanon.errors import OdanonError
-from odanon.traces.buckets import BucketWriter, finish_bucket
 from odanon.traces.validate import Tally, validate
 
 START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
@@ -63,23 +61,3 @@ def test_times_without_a_zone_are_quarantined() -> None:
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(OdanonError, match="no column 'lat'"):
         validate(points(lat=[1.0]).drop(columns="lat"), START, END, Tally())
-
-
-def test_buckets_hold_whole_people_without_repeats_whatever_the_order(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    frame = points(lat=list(rng.normal(45, 1, 60))).assign(person=rng.integers(0, 9, 60))
-    frame["time"] = NOON + pd.to_timedelta(rng.integers(0, 1000, 60), unit="s").as_unit("us")
-    twice = pd.concat([frame, frame.sample(frac=1, random_state=1)])
-    written = []
-    for number, rows in enumerate((twice, twice.iloc[::-1])):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with BucketWriter(folder, 4) as writer:
-            for part in np.array_split(np.arange(len(rows)), 3):
-                writer.write(rows.iloc[part])
-        targets = [path.with_suffix(".parquet") for path in writer.paths]
-        counts = [finish_bucket(stream, target) for stream, target in zip(writer.paths, targets, strict=True)]
-        assert sum(repeated for repeated, _ in counts) == 60
-        assert sum(people for _, people in counts) == frame["person"].nunique()
-        written.append([target.read_bytes() for target in targets])
-    assert written[0] == written[1]

@@ -1,6 +1,6 @@
 """Trips between stays, local days and OD rows."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from odanon.trips.build import TRIP_COLUMNS, build_trips, great_circle_m
-from odanon.trips.od import od_rows, pair_table
 from odanon.trips.window import day_window
 
 PARIS = ZoneInfo("Europe/Paris")
@@ -79,29 +78,3 @@ def test_days_of_23_and_25_hours(day: date, hours: int) -> None:
     start, end = day_window(day, PARIS)
     assert end - start == timedelta(hours=hours)
     assert start.tzinfo is UTC
-
-
-def test_od_rows_count_trips_per_bin_pair_and_person() -> None:
-    start = datetime(2026, 3, 2, tzinfo=UTC)
-    frame = pd.DataFrame(
-        {
-            "person": np.array([7, 7, 8, 7], dtype=np.int64),
-            "start": [at("2026-03-02 00:10"), at("2026-03-02 00:50"), at("2026-03-02 00:20"), at("2026-03-02 01:00")],
-        }
-    )
-    rows = od_rows(frame, np.array(["a"] * 4, object), np.array(["b"] * 4, object), start, timedelta(hours=1))
-    assert rows[["time_bin", "person", "trips"]].values.tolist() == [
-        [at("2026-03-02 00:00"), 7, 2],
-        [at("2026-03-02 00:00"), 8, 1],
-        [at("2026-03-02 01:00"), 7, 1],
-    ]
-    pairs = pair_table(rows)
-    assert pairs[["trips", "persons"]].values.tolist() == [[3, 2], [1, 1]]
-
-
-def test_a_25_hour_day_has_25_hourly_bins() -> None:
-    start, end = day_window(date(2026, 10, 25), PARIS)
-    times = pd.date_range(start, end, freq="30min", inclusive="left").as_unit("us")
-    frame = pd.DataFrame({"person": np.zeros(len(times), np.int64), "start": times})
-    place = np.array(["a"] * len(times), object)
-    assert od_rows(frame, place, place, start, timedelta(hours=1))["time_bin"].nunique() == 25

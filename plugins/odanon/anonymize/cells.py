@@ -88,14 +88,15 @@ def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
     """An error with the share that `suppression` must allow when the cells leave out more than it does."""
     volume = cells.problem.volume
     lost = cells.left_out(volume)
-    if lost == volume:
-        raise OdanonError(f"no flow between {what} keeps the promise; choose {remedy}")
-    if lost > cells.problem.protection.budget(volume):
-        share = min(-(-1000 * lost // volume) / 1000, 0.999)
-        raise OdanonError(
-            f"flows between {what} leave out {lost / volume:.1%} of the trips, more than the budget;"
-            f" allow it with suppression: {share:g}, or choose {remedy}"
-        )
+    if lost <= cells.problem.protection.budget(volume):
+        return
+    share = -(-1000 * lost // volume) / 1000
+    if share >= 1:
+        raise OdanonError(f"no flow between {what} keeps the promise, or next to none does; choose {remedy}")
+    raise OdanonError(
+        f"flows between {what} leave out {lost / volume:.1%} of the trips, more than the budget;"
+        f" allow it with suppression: {share:g}, or choose {remedy}"
+    )
 
 
 def joins_keep_promise(problem: Problem) -> bool:

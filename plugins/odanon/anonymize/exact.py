@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from odanon.anonymize.cells import joins_keep_promise
 from odanon.anonymize.forest import Forest
 from odanon.anonymize.kernels.extract import subtree_start
 from odanon.anonymize.kernels.knapsack import NEVER, Tables, tabulate, trace
@@ -22,10 +23,8 @@ _POOL = 16_000_000  # numbers in each pool; pages are only used as far as they a
 
 
 def is_small(problem: Problem) -> bool:
-    """Whether trying every split of the budget is cheap, and right: publishable areas must stay so when they grow."""
-    promise = problem.protection
-    grows = promise.max_tiles is None and promise.max_dominance is None
-    return grows and problem.volume * (problem.volume - problem.least) <= _LARGEST_WORK
+    """Whether trying every split of the budget is cheap (and nothing publishable is lost by joining)."""
+    return joins_keep_promise(problem) and problem.volume * (problem.volume - problem.least) <= _LARGEST_WORK
 
 
 def solve_exactly(problem: Problem, all_rows: RowSet, figures: dict[str, Any]) -> Solution | None:

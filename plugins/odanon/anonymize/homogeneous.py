@@ -8,14 +8,12 @@ several starts, among them the best uniform cut.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from odanon.anonymize.cells import Cells
 from odanon.anonymize.forest import Forest, largest_size, top_multiplier
-from odanon.anonymize.groups import publishable
 from odanon.anonymize.kernels.cache import announce_compilation
 from odanon.anonymize.kernels.cut import topmost
 from odanon.anonymize.kernels.shared import add_node_costs, shared_cut, shared_fill, sum_subtrees
@@ -240,23 +238,10 @@ def solve(view: View) -> Pair:
     return min((descend(view, pair) for pair in pairs), key=lambda pair: pair.A)
 
 
-def publish(problem: Problem, pair: Pair, figures: dict[str, Any]) -> Solution:
-    """The cells of two partitions that keep the promise."""
-    pairs, n_destinations = problem.od.pairs, len(problem.destinations)
-    origin = problem.origins.owners(pair.origins)[pairs.origin]
-    destination = problem.destinations.owners(pair.destinations)[pairs.destination]
-    cell, cells = pd.factorize(origin.astype(np.int64) * n_destinations + destination)
-    good = publishable(problem.od, cell, len(cells), problem.protection)
-    good &= problem.fits[cells // n_destinations] & problem.transposed.fits[cells % n_destinations]
-    kept = good[cell]
-    nodes = np.where(kept, origin, -1), np.where(kept, destination, -1)
-    return Solution(problem, pair.origins, *nodes, pair.K, pair.A, figures)
-
-
 def solve_window(problems: list[Problem]) -> list[Solution]:
     """One pair of partitions for all time bins of a window."""
     announce_compilation()
     view = View.of([problem for problem in problems if problem.volume > 0])
     pair = solve(view)
     figures = {"lambda": pair.lambda_, "evaluations": len(view.sweeps), "direction": "homogeneous"}
-    return [publish(problem, pair, figures) for problem in problems]
+    return [Cells(problem, pair.origins, pair.destinations).solution(figures) for problem in problems]

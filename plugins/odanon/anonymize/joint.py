@@ -21,7 +21,7 @@ from odanon.anonymize.solution import Solution
 from odanon.errors import OdanonError
 
 _FIRST_LIMIT = 32
-_SAMPLE_FROM = 100_000  # entries
+_SAMPLE_FROM = 10_000  # entries
 _SAMPLE_PARTS = 512
 _SAMPLE_STEP = 16
 
@@ -70,37 +70,41 @@ def find_multiplier(problem: Problem) -> tuple[JointRows, Found[Sums]]:
     limit, guess = _FIRST_LIMIT, float(_FIRST_LIMIT)
     if len(problem.entries.key) > _SAMPLE_FROM:
         inside, least = sample(problem)
-        guess = _search_below(problem, limit, guess, least, inside)[1].right.lambda_
-        limit = int(min(1.2 * guess + 8, largest_size(problem) + 1))
-    return _search_below(problem, limit, guess, problem.least)
+        sampled = _search_below(problem, limit, guess, least, inside)
+        if sampled is not None:  # the sampled subtrees may be too small for any flow
+            guess = sampled[1].right.lambda_
+            limit = int(min(1.2 * guess + 8, largest_size(problem) + 1))
+    found = _search_below(problem, limit, guess, problem.least)
+    if found is None:
+        raise OdanonError(
+            "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
+        )
+    return found
 
 
 def _search_below(
     problem: Problem, limit: int, guess: float, least: int, within: npt.NDArray[np.bool_] | None = None
-) -> tuple[JointRows, Found[Sums]]:
-    """Search from a guess; as long as the optimum is above `limit`, double that."""
+) -> tuple[JointRows, Found[Sums]] | None:
+    """Search from a guess; as long as the optimum is above `limit`, double that. None when nothing is within the budget."""
     while True:
         # above the largest |o| + |d| all rows exist and any multiplier may be asked for
         complete = limit > largest_size(problem)
         top = top_multiplier(problem) if complete else float(limit)
         joint = JointRows(problem, limit, within=within)
-        found = search(joint.best, least, min(guess, top), top)
+        found = search(joint.best, least, guess, top)
         if found is not None:
             return joint, found
         if complete:
-            raise OdanonError(
-                "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
-            )
-        limit, guess = 2 * limit, top
+            return None
+        limit, guess = 2 * limit, 2.0 * limit
 
 
 def sample(problem: Problem) -> tuple[npt.NDArray[np.bool_], int]:
     """The nodes of every sixteenth of many small origin subtrees, and their part of the volume to publish."""
     tree = problem.origins
     n_entries = problem.entry_start[tree.tile_end] - problem.entry_start[tree.tile_start]
-    tops = topmost(tree.parent, n_entries <= len(problem.entries.key) / _SAMPLE_PARTS)[
-        _SAMPLE_STEP // 2 :: _SAMPLE_STEP
-    ]
+    small = (n_entries <= len(problem.entries.key) / _SAMPLE_PARTS) | (tree.size == 1)
+    tops = topmost(tree.parent, small)[_SAMPLE_STEP // 2 :: _SAMPLE_STEP]
     inside = np.zeros(len(tree), dtype=np.bool_)
     inside[tops] = True
     emitted = np.concatenate([[0], np.cumsum(problem.emitted)])
@@ -122,7 +126,7 @@ def solve(problem: Problem) -> Solution:
         if exact is not None:
             return exact
     forest = Forest.grow(problem, joint.areas(found.right), joint.rows.limit)
-    inner = forest.within_budget(max(found.right.lambda_, 1.0))
+    inner = forest.within_budget(found.right.lambda_)
     figures["evaluations"] += inner.evaluations
     return forest.solution(forest.publish(inner), figures)
 

@@ -46,8 +46,7 @@ class OdkAnon(Protection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_dominance is not None:
-            raise OdanonError("odkanon cannot limit max_dominance; leave it out or use atg-homogeneous")
+        self.refuse("max_dominance", why="odkanon joins flows until they reach k, whoever dominates them")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Filter, merge until all flows left reach k, publish every cell of the areas found."""

@@ -59,7 +59,7 @@ def solve_dual(problem: Problem) -> Solve:
         nonlocal guess
         forest = Forest.grow(problem, areas, largest_size(problem) + 1)
         found = forest.within_budget(guess)
-        guess = max(found.right.lambda_, 1.0)
+        guess = found.right.lambda_
         return Trial(forest, found, spend=True)
 
     return solve

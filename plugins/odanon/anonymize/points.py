@@ -34,9 +34,7 @@ class PointProblem:
     promise: Protection
 
     @classmethod
-    def checked(
-        cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, promise: Protection
-    ) -> "PointProblem":
+    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, promise: Protection) -> "PointProblem":
         """A problem whose coarsest release, one flow, keeps the promise, or an error that says why not."""
         from odanon.anonymize.kernels.promise import keeps
 
@@ -79,12 +77,12 @@ class PointProblem:
         nothing = np.empty(0, dtype=np.int64)
         start = od.pair_start if by_person else np.arange(len(pairs.trips))
         rows = od if by_person else pairs
-        weighted = self.promise.k_population is not None and rows.weight is not None
+        weight = rows.weight if self.promise.k_population is not None else None
         return Rows(
             start=np.append(start, len(rows.trips)).astype(np.int64),
             person=rows.person if by_person and rows.person is not None else nothing,
             trips=rows.trips,
-            weight=np.floor(rows.weight * _WEIGHT_UNIT).astype(np.int64) if weighted else nothing,
+            weight=nothing if weight is None else np.floor(weight * _WEIGHT_UNIT).astype(np.int64),
             origin=pairs.origin,
             destination=pairs.destination,
         )
@@ -122,7 +120,8 @@ class PointProblem:
             self.od,
             self.origins,
             self.destinations,
-            *nodes,
+            nodes[0],
+            nodes[1],
             {"algorithm": algorithm, **parameters_of(self.promise)},
             figures,
             contribution_cap=self.promise.contribution_cap,

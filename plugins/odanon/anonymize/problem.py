@@ -55,7 +55,7 @@ class Problem:
         return problem
 
     @cached_property
-    def _order(self) -> npt.NDArray[np.int64]:
+    def _order(self) -> npt.NDArray[np.int32]:
         return stable_order(self.od.destination, self.destinations.n_leaves)
 
     def back(self, pair_values: npt.NDArray) -> npt.NDArray:
@@ -129,12 +129,12 @@ class Problem:
     @cached_property
     def entry_start(self) -> npt.NDArray[np.int64]:
         """First entry of every origin tile."""
-        return np.searchsorted(self.rows.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
+        return _starts(self.rows.origin, self.origins.n_leaves)
 
     @cached_property
     def pair_start(self) -> npt.NDArray[np.int64]:
         """First tile pair of every origin tile."""
-        return np.searchsorted(self.od.pairs.origin, np.arange(self.origins.n_leaves + 1)).astype(np.int64)
+        return _starts(self.od.pairs.origin, self.origins.n_leaves) if self.by_person else self.entry_start
 
     @cached_property
     def side(self) -> Side:
@@ -163,6 +163,11 @@ class Problem:
         """Origin nodes that the tile limits allow to be published."""
         sizes = self.origins.n_tiles
         return (sizes >= self.protection.min_tiles) & (sizes <= self.test.max_tiles)
+
+
+def _starts(tiles: npt.NDArray[np.int32], n_tiles: int) -> npt.NDArray[np.int64]:
+    """Where each tile begins in a sorted column, and the end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(tiles, minlength=n_tiles))])
 
 
 def lift(tree: Hierarchy, min_tiles: int) -> npt.NDArray[np.int32]:

@@ -10,6 +10,8 @@ from odanon.plugin import parameter, plugin
 
 Unit = Literal["persons", "trips", "vehicles", "population"]
 
+_UNLIMITED = {"min_tiles": 1, "report_small": False}  # values that ask for nothing; None for the others
+
 
 @plugin
 class Protection:
@@ -35,6 +37,8 @@ class Protection:
 
     # Whether flows may share tile pairs, as clusters in space do; then each pair counts in its assigned flow.
     overlapping: ClassVar[bool] = False
+    # Whether flows are true counts, which the verifier can prove; noisy ones cannot be published.
+    verifiable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if (self.unit == "population") != (self.k_population is not None):
@@ -63,7 +67,7 @@ class Protection:
     def refuse(self, *limits: str, why: str) -> None:
         """Refuse limits that an algorithm cannot keep, when they are asked for."""
         for name in limits:
-            if getattr(self, name) != getattr(Protection(), name):
+            if getattr(self, name) != _UNLIMITED.get(name):
                 raise OdanonError(f"{why}; remove {name} or choose another algorithm")
 
     def units_in(self, od: ODMatrix) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 _STRIDE = 1.1  # ratio of the first multiplier tried to the guess; squared at every further step
+_LONGEST_STRIDE = 1000.0
 
 State = TypeVar("State")
 
@@ -44,21 +45,21 @@ class Found(Generic[State]):
 
 
 def search(evaluate: Evaluate[State], least: int, guess: float, top: float) -> Found[State] | None:
-    """The segment that publishes `least` trips, started from a guess of its multiplier (above 0).
+    """The segment that publishes `least` trips, started from a guess of its multiplier (at least 1 is tried).
 
     None when even at the multiplier `top` less is published. `evaluate` is told a line at a smaller and one at a larger
     multiplier as soon as both are known.
     """
-    left = right = evaluate(guess, None, None)
+    left = right = evaluate(min(max(guess, 1.0), top), None, None)
     evaluations, stride = 1, _STRIDE
     while least <= left.K and left.lambda_ > 0:
         right, left = left, evaluate(left.lambda_ / stride if left.lambda_ > 1 else 0.0, None, None)
-        evaluations, stride = evaluations + 1, stride**2
+        evaluations, stride = evaluations + 1, min(stride**2, _LONGEST_STRIDE)
     while least > right.K:
         if right.lambda_ >= top:
             return None
         left, right = right, evaluate(min(right.lambda_ * stride, top), None, None)
-        evaluations, stride = evaluations + 1, stride**2
+        evaluations, stride = evaluations + 1, min(stride**2, _LONGEST_STRIDE)
     if least <= left.K:
         return Found(left, left, evaluations)
     return _narrow(left, right, least, evaluate, evaluations)

@@ -16,10 +16,15 @@ Bin = TypeVar("Bin")
 def release_window(
     anonymizer: Any, matrices: Mapping[Bin, ODMatrix], origins: Hierarchy, destinations: Hierarchy
 ) -> dict[Bin, Release]:
-    """One release per matrix; a matrix with fewer than k units in all is suppressed whole."""
+    """One release per matrix; a matrix with fewer than k units in all is suppressed whole.
+
+    When that is so of every matrix, the anonymiser's own refusal is raised.
+    """
     enough = {name: od for name, od in matrices.items() if _units(od, anonymizer.unit) >= anonymizer.k}
+    if not enough:
+        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, anonymizer.unit)))
     if hasattr(anonymizer, "anonymize_window"):
-        made = anonymizer.anonymize_window(list(enough.values()), origins, destinations) if enough else []
+        made = anonymizer.anonymize_window(list(enough.values()), origins, destinations)
     else:
         made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
     released = dict(zip(enough, made, strict=True))

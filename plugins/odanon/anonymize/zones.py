@@ -43,8 +43,8 @@ def release_zones(releases: Iterable[Release], tree: Hierarchy, tiles: Tiles) ->
                     nodes.add(node_of[label])
                 elif label.startswith(_REST):
                     rests[label] = areas, number
-                    names = _beside(release.flows, label, side, other)
-                    beside[label] = {node_of[name] for name in names if name in node_of}
+                    others = _beside(release.flows, label, side, other)
+                    beside[label] = {node_of[name] for name in others if name in node_of}
                 else:
                     boxes[label] = areas, number
     parts = [zones_table(tree, tiles, np.array(sorted(nodes), dtype=np.int64))]
@@ -73,7 +73,9 @@ def _rest_shapes(beside: list[set[int]], tree: Hierarchy, tiles: Tiles) -> list[
     return shapes
 
 
-def _rows(found: dict[str, Area], tree: Hierarchy, shapes: list[Any], members: list[list[str]] | None) -> "GeoDataFrame":
+def _rows(
+    found: dict[str, Area], tree: Hierarchy, shapes: list[Any], members: list[list[str]] | None
+) -> "GeoDataFrame":
     from geopandas import GeoDataFrame
 
     return GeoDataFrame(

@@ -20,7 +20,9 @@ def main(job_file: str) -> None:
     folder = Path(job_file).parent
     job = json.loads(Path(job_file).read_text())
     case = Case(**job["case"])
-    table = {key: Path(value) if key in ("path", "zones") and value else value for key, value in job["table"].items()}
+    table: dict[str, Any] = {
+        key: Path(value) if key in ("path", "zones") and value else value for key, value in job["table"].items()
+    }
     try:
         outcome: dict[str, Any] = {"status": "done", **run(case, TableInput(**table).load(), folder / "release")}
     except OdanonError as error:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,20 +44,37 @@ def pseudonyms(ids: pd.Series, key: bytes) -> npt.NDArray[np.int64]:
         used = np.zeros(len(names), dtype=bool)
         used[codes] = True
         words = np.zeros(len(names), dtype=np.int64)
-        words[used] = _hashed(names[used], key)
+        words[used] = _hashed(_utf8(names[used]), key)
         return words[codes]
+    if isinstance(ids.dtype, pd.StringDtype):
+        encoded = _flat(pa.array(ids.array)).dictionary_encode()
+        return _hashed(_utf8(encoded.dictionary), key)[encoded.indices.to_numpy()]
     codes, names = pd.factorize(ids)
-    return _hashed(pd.Index(names), key)[codes]
+    return _hashed(_utf8(names), key)[codes]
 
 
-def _hashed(names: pd.Index, key: bytes) -> npt.NDArray[np.int64]:
-    """63 bits of the HMAC of the text of each name, in UTF-8."""
+def _hashed(texts: pa.LargeBinaryArray, key: bytes) -> npt.NDArray[np.int64]:
+    """63 bits of the HMAC of each text."""
     from odanon.privacy.sha256_kernel import hmac_words
 
-    # Surrogates are no valid text, but an id that holds one is an id like any other.
-    texts = pa.array([str(name).encode("utf-8", "surrogatepass") for name in names], pa.large_binary())
+    if len(texts) == 0:
+        return np.zeros(0, np.int64)
     _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[: len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     octets = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
     block = np.frombuffer(key.ljust(_HASH_BLOCK, b"\0"), np.uint8)
     return (hmac_words(block, octets, ends) >> np.uint64(1)).astype(np.int64)
+
+
+def _utf8(names: Any) -> pa.LargeBinaryArray:
+    """The bytes of the text of each name."""
+    if isinstance(getattr(names, "dtype", None), pd.StringDtype):
+        names = _flat(pa.array(names.array))
+    if isinstance(names, pa.Array):
+        return names.cast(pa.large_string()).cast(pa.large_binary())
+    # Surrogates are no valid text, but an id that holds one is an id like any other.
+    return pa.array([str(name).encode("utf-8", "surrogatepass") for name in names], pa.large_binary())
+
+
+def _flat(texts: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

@@ -4,9 +4,16 @@ It shares no code with any anonymiser: it takes plain tables, finds by itself wh
 the tiles that each area lists, and counts people again.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+
+from odanon.privacy.coverage import Coverage, Ints, Line, codes_of
+
+_SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,15 @@ class Finding:
         return f"{self.rule}: {self.explanation} ({self.count})"
 
 
+def added_up(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of the same rule and wording as one, without those of nothing."""
+    counts: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        key = finding.rule, finding.explanation
+        counts[key] = counts.get(key, 0) + finding.count
+    return [Finding(rule, count, explanation) for (rule, explanation), count in counts.items() if count]
+
+
 def verify(
     rows: pd.DataFrame,
     flows: pd.DataFrame,
@@ -30,76 +46,192 @@ def verify(
     suppressed_trips: int,
     k: int,
     unit: str,
+    k_population: float | None = None,
+    min_tiles: int = 1,
+    max_tiles: int | None = None,
+    max_dominance: float | None = None,
     contribution_cap: int | None = None,
     assignment: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
-    `rows`: origin, destination (tiles), person, trips. `flows`: origin, destination (areas), trips, persons.
-    `origin_tiles`, `destination_tiles`: area, tile. With unit trips, `rows` needs no person. With a
-    `contribution_cap`, a flow's trips must be those of each person up to the cap. Areas of one flow must not
-    overlap those of another, unless an `assignment` (origin, destination, flow; -1 = suppressed) says which flow
-    each tile pair counts in: then every pair must lie inside its flow.
+    `rows`: origin, destination (tiles), person, trips and, for unit population, weight. `flows`: origin, destination
+    (areas), trips, persons. `origin_tiles`, `destination_tiles`: area, tile and, where areas also count tiles
+    without traffic, n_tiles. With unit trips, `rows` needs no person. With a `contribution_cap`, a flow's trips
+    must be those of each person up to the cap. Areas of one flow must not overlap those of another, unless an
+    `assignment` (origin, destination, flow; -1 = suppressed) says which flow each tile pair counts in: then every
+    pair must lie inside its flow.
     """
-    known = [
-        Finding("known-zones", int((~flows[side].isin(tiles["area"])).sum()), f"{side} areas without tiles")
-        for side, tiles in (("origin", origin_tiles), ("destination", destination_tiles))
+    lines = Line.of(origin_tiles), Line.of(destination_tiles)
+    areas = [
+        line.areas.get_indexer(pd.Index(flows[side].astype("str")))
+        for line, side in zip(lines, ("origin", "destination"), strict=True)
     ]
-    pairs = rows[["origin", "destination"]].drop_duplicates().reset_index(drop=True)
-    covered = _covering_flows(pairs, flows.reset_index(drop=True), origin_tiles, destination_tiles)
-    outside = 0
-    if assignment is not None:
-        covered, outside = _assigned(pairs, assignment, covered)
-    located = rows.merge(pairs.assign(pair=range(len(pairs))), on=["origin", "destination"])
-    located = located.merge(covered, on="pair")
-    if contribution_cap is not None:
-        mine = located.groupby(["flow", "person"], as_index=False)["trips"].sum()
-        counted = mine.assign(trips=mine["trips"].clip(upper=contribution_cap))
-    else:
-        counted = located
-    trips = counted.groupby("flow")["trips"].sum().reindex(range(len(flows)), fill_value=0)
-    capped = int(located["trips"].sum() - counted["trips"].sum())
-    if unit == "trips":
-        units = trips
-    else:
-        people = located[["flow", "person"]].drop_duplicates()
-        units = people.groupby("flow").size().reindex(range(len(flows)), fill_value=0)
-    published = int(flows["trips"].sum())
     findings = [
-        *known,
+        *_zones(areas, lines, (origin_tiles, destination_tiles), min_tiles, max_tiles),
         Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice"),
-        Finding("at-least-k", int((units < k).sum()), f"flows with fewer than {k} {unit}"),
-        Finding("disjoint", int(covered["pair"].duplicated().sum()), "tile pairs covered by several flows"),
-        Finding("inside", outside, "tile pairs assigned to a flow whose areas do not hold them"),
-        Finding("volumes", int((trips.to_numpy() != flows["trips"].to_numpy()).sum()), "flows with a wrong volume"),
-        Finding(
-            "conservation",
-            int(published + capped + suppressed_trips != int(rows["trips"].sum())),
-            "published and suppressed trips do not add up to the input",
-        ),
     ]
-    if unit != "trips":
-        wrong = int((units.to_numpy() != flows["persons"].to_numpy()).sum())
-        findings.append(Finding("people", wrong, "flows with a wrong number of people"))
-    return [finding for finding in findings if finding.count]
+    travelled = rows if (rows["trips"] > 0).all() else rows[rows["trips"] > 0]
+    pairs = _Pairs.of(travelled, lines)
+    if assignment is None:
+        coverage = Coverage.of(areas[0], areas[1], *lines)
+        pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
+        findings.append(Finding("disjoint", coverage.overlapping, "flows that share tile pairs with another flow"))
+    else:
+        pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
+        findings += misplaced
+    counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), contribution_cap)
+    findings += _people(counted, flows, k, unit, k_population, max_dominance)
+    findings += _volumes(counted, flows, int(rows["trips"].sum()), suppressed_trips)
+    return added_up(findings)
 
 
-def _covering_flows(
-    pairs: pd.DataFrame, flows: pd.DataFrame, origin_tiles: pd.DataFrame, destination_tiles: pd.DataFrame
-) -> pd.DataFrame:
-    """(pair, flow) for every flow whose areas contain a pair's tiles."""
-    numbered = pairs.assign(pair=range(len(pairs)))
-    from_areas = numbered.merge(origin_tiles.rename(columns={"tile": "origin", "area": "o"}), on="origin")
-    candidates = from_areas.merge(
-        destination_tiles.rename(columns={"tile": "destination", "area": "d"}), on="destination"
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The distinct tile pairs of the rows, by position on the lines, and the pair of every row."""
+
+    origin: Ints
+    destination: Ints
+    of_row: Ints
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, lines: tuple[Line, Line]) -> "_Pairs":
+        (o_code, o_names), (d_code, d_names) = codes_of(rows["origin"]), codes_of(rows["destination"])
+        of_row, keys = pd.factorize(o_code * len(d_names) + d_code)
+        origin, destination = np.divmod(keys, max(len(d_names), 1))
+        return cls(lines[0].positions(o_names)[origin], lines[1].positions(d_names)[destination], of_row)
+
+
+@dataclass(frozen=True, eq=False)
+class _Count:
+    """What the rows say about every flow."""
+
+    trips: Ints  # each person up to the cap
+    capped: int  # trips above the cap
+    persons: Ints | None
+    largest: Ints  # trips of the busiest person
+    weight: npt.NDArray[np.float64] | None
+    nameless: int  # rows without a person
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, row_flow: Ints, n_flows: int, cap: int | None) -> "_Count":
+        inside = row_flow >= 0
+        flow, trips = row_flow[inside], rows["trips"].to_numpy(np.int64)[inside]
+        weight = None
+        if "weight" in rows:
+            weight = np.bincount(flow, rows["weight"].to_numpy(np.float64)[inside], n_flows).astype(np.float64)
+        if "person" not in rows:
+            total = _sums(flow, trips, n_flows)
+            return cls(total, 0, None, total, weight, 0)
+        person, names = codes_of(rows["person"])
+        code, keys = pd.factorize(flow * (len(names) + 1) + person[inside] + 1)
+        owner = keys // (len(names) + 1)
+        mine = _sums(code, trips, len(keys))
+        kept = mine if cap is None else np.minimum(mine, cap)
+        largest = np.zeros(n_flows, dtype=np.int64)
+        np.maximum.at(largest, owner, kept)
+        return cls(
+            trips=_sums(owner, kept, n_flows),
+            capped=int((mine - kept).sum()),
+            persons=np.bincount(owner, minlength=n_flows),
+            largest=largest,
+            weight=weight,
+            nameless=int((person < 0).sum()),
+        )
+
+
+def _sums(group: Ints, values: Ints, n_groups: int) -> Ints:
+    """Exact sums by group: floating-point bins hold whole numbers up to 2^53."""
+    return np.bincount(group, values, n_groups).astype(np.int64)
+
+
+def _zones(
+    areas: list[Ints],
+    lines: tuple[Line, Line],
+    tables: tuple[pd.DataFrame, pd.DataFrame],
+    min_tiles: int,
+    max_tiles: int | None,
+) -> list[Finding]:
+    findings = []
+    for side, number, line, table in zip(("origin", "destination"), areas, lines, tables, strict=True):
+        used = np.unique(number[number >= 0])
+        size = line.n_tiles
+        if "n_tiles" in table:
+            size = table.groupby(table["area"].astype("str"))["n_tiles"].min().reindex(line.areas).to_numpy(np.int64)
+        above = 0 if max_tiles is None else int((size[used] > max_tiles).sum())
+        findings += [
+            Finding("known-zones", int((number < 0).sum()), f"flows whose {side} area has no tiles"),
+            Finding("area-size", int((size[used] < line.n_tiles[used]).sum()), f"{side} areas list more than n_tiles"),
+            Finding("min-tiles", int((size[used] < min_tiles).sum()), f"{side} areas of fewer than {min_tiles} tiles"),
+            Finding("max-tiles", above, f"{side} areas of more than {max_tiles} tiles"),
+        ]
+    return findings
+
+
+def _people(
+    counted: _Count,
+    flows: pd.DataFrame,
+    k: int,
+    unit: str,
+    k_population: float | None,
+    max_dominance: float | None,
+) -> list[Finding]:
+    if unit == "trips":
+        return [Finding("at-least-k", int((counted.trips < k).sum()), f"flows with fewer than {k} trips")]
+    if counted.persons is None:
+        return [Finding("people", len(flows), "flows that cannot be counted, because the rows have no person")]
+    told = pd.to_numeric(flows["persons"]).fillna(-1).to_numpy(np.int64)
+    findings = [
+        Finding("identified", counted.nameless, "rows without a person"),
+        Finding("at-least-k", int((counted.persons < k).sum()), f"flows with fewer than {k} {unit}"),
+        Finding("people", int((counted.persons != told).sum()), "flows with a wrong number of people"),
+    ]
+    if unit == "population":
+        least = np.inf if k_population is None or counted.weight is None else k_population * (1 - _SLACK)
+        weight = np.zeros(len(flows)) if counted.weight is None else counted.weight
+        findings.append(
+            Finding("population", int((weight < least).sum()), "flows that stand for fewer than k_population")
+        )
+    if max_dominance is not None:
+        share = counted.largest > max_dominance * counted.trips * (1 + _SLACK)
+        findings.append(Finding("max-dominance", int(share.sum()), f"flows with one person above {max_dominance:g}"))
+    return findings
+
+
+def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_trips: int) -> list[Finding]:
+    published = flows["trips"].to_numpy(np.int64)
+    balanced = int(published.sum()) + counted.capped + suppressed_trips == input_trips
+    findings = [
+        Finding("volumes", int((counted.trips != published).sum()), "flows with a wrong volume"),
+        Finding("conservation", int(not balanced), "published and suppressed trips do not add up to the input"),
+    ]
+    if "weight" in flows and counted.weight is not None:
+        wrong = ~np.isclose(flows["weight"].to_numpy(np.float64), counted.weight, rtol=_SLACK, atol=_SLACK)
+        findings.append(Finding("weights", int(wrong.sum()), "flows with a wrong weight"))
+    return findings
+
+
+def _assigned(
+    pairs: _Pairs, assignment: pd.DataFrame, areas: list[Ints], lines: tuple[Line, Line]
+) -> tuple[Ints, list[Finding]]:
+    """The flow of every pair as the assignment says, and how many pairs it places twice or outside their flow."""
+    told = assignment[assignment["flow"] >= 0]
+    origin, destination = (
+        lines[0].positions(pd.Index(told["origin"])),
+        lines[1].positions(pd.Index(told["destination"])),
     )
-    named = flows[["origin", "destination"]].rename(columns={"origin": "o", "destination": "d"})
-    named["flow"] = range(len(named))
-    return candidates.merge(named, on=["o", "d"])[["pair", "flow"]]
-
-
-def _assigned(pairs: pd.DataFrame, assignment: pd.DataFrame, candidates: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """(pair, flow) as the assignment says, and how many of them lie outside their flow's areas."""
-    told = pairs.assign(pair=range(len(pairs))).merge(assignment, on=["origin", "destination"])
-    told = told.loc[told["flow"] >= 0, ["pair", "flow"]]
-    return told, len(told) - len(told.merge(candidates, on=["pair", "flow"]))
+    flow = told["flow"].to_numpy(np.int64)
+    inside = (flow < len(areas[0])) & (origin >= 0) & (destination >= 0)
+    flow = np.where(inside, flow, 0)
+    if len(areas[0]):
+        inside &= lines[0].holds(areas[0][flow], origin) & lines[1].holds(areas[1][flow], destination)
+    width = len(lines[1].tiles) + 1
+    key = pd.Index((origin * width + destination)[inside])
+    twice = key.duplicated()
+    at = key[~twice].get_indexer(pairs.origin * width + pairs.destination)
+    known = (at >= 0) & (pairs.origin >= 0) & (pairs.destination >= 0)
+    pair_flow = np.where(known, np.append(flow[inside][~twice], -1)[at], -1)
+    return pair_flow, [
+        Finding("disjoint", int(twice.sum()), "tile pairs assigned to several flows"),
+        Finding("inside", int((~inside).sum()), "tile pairs assigned to a flow whose areas do not hold them"),
+    ]

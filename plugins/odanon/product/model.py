@@ -1,7 +1,7 @@
 """The model of a product file; every field says what it means, because editors and `odanon schema` show it."""
 
 import re
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -18,6 +18,7 @@ from pydantic import (
 
 from odanon import registry
 from odanon.plugin import Duration, parameters_of
+from odanon.product.clock import Bins, Clock
 
 
 class Section(BaseModel):
@@ -108,6 +109,20 @@ def _parse_date(value: Any) -> Any:
 
 
 Day = Annotated[date, BeforeValidator(_parse_date)]
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+
+class HomeWork(Section):
+    """How a person's home and workplace are told from stays."""
+
+    night_from: Clock = Field(time(21), description="local clock time from which being somewhere speaks for a home")
+    night_to: Clock = Field(time(7), description="local clock time until which it does")
+    work_from: Clock = Field(time(9), description="clock time from which being elsewhere on a working day is work")
+    work_to: Clock = Field(time(17), description="clock time until which it is")
+    min_stay: Duration = Field(timedelta(hours=2), description="time at a place in one night or day for it to count")
+    min_days: int = Field(1, ge=1, description="nights (home) or days (work) that must count")
+    place_radius_m: float = Field(150, gt=0, description="stays of a person this close (metres) are at one place")
 
 
 class Trips(Section):
@@ -115,20 +130,52 @@ class Trips(Section):
 
     min_distance_m: float = Field(100, ge=0, description="stays closer than this (metres) make no trip")
     max_duration: Duration = Field(timedelta(hours=12), description="a longer silence between two stays makes no trip")
+    home_work: HomeWork | None = Field(None, description="find homes and workplaces; {} takes the usual hours")
 
 
 class OD(Section):
     """How trips become matrices."""
 
-    bin: Duration = Field(timedelta(hours=1), description="length of a time bin, by departure; it divides a day")
+    bin: Bins = Field(
+        timedelta(hours=1),
+        description="time bins by departure: a length that divides a day, or the clock times at which bins start",
+    )
     intrazonal: Literal["keep", "drop"] = Field("keep", description="trips that start and end in one tile")
+    days: Literal["all", "working"] = Field("all", description="which days have a matrix; see calendar")
 
-    @field_validator("bin")
-    @classmethod
-    def _divides_a_day(cls, value: timedelta) -> timedelta:
-        if value < timedelta(minutes=1) or timedelta(days=1) % value:
-            raise ValueError("a time bin must divide a day evenly, such as 15min, 1h or 1d")
-        return value
+
+class Calendar(Section):
+    """Which days are working days."""
+
+    weekend: list[Weekday] = Field(["saturday", "sunday"], description="days of the week without work")
+    holidays: list[Day] = Field([], description="dates without work, such as 2026-05-01")
+
+    def is_working(self, day: date) -> bool:
+        return day not in self.holidays and WEEKDAYS[day.weekday()] not in self.weekend
+
+
+RESIDENCE = "residence"  # the segment column that comes from homes
+
+
+class People(Section):
+    """What is known of people beside their traces: attributes that make segments, and weights."""
+
+    table: str | None = Field(None, description="Parquet or CSV file, a row a person; none: the source's own table")
+    id: str = Field("person", description="column with the same ids as the traces")
+    weight: str | None = Field(None, description="column with the weight of a person")
+    segments: list[str] = Field(
+        [], description="columns whose values make the segments; residence (resident or visitor) comes from homes"
+    )
+
+
+class Population(Section):
+    """Weights by expansion: the people observed to live in a zone stand for its population."""
+
+    table: str = Field(description="Parquet or CSV file with the inhabitants of zones")
+    zone: str = Field("zone", description="column with the label of the zone")
+    inhabitants: str = Field("inhabitants", description="column with the number of inhabitants")
+    zoning: Zoning | None = Field(None, description="zones of the table; none: the tiles of the product")
+    otherwise: float = Field(1.0, ge=0, description="weight of people without a home in a zone of the table")
 
 
 class Checks(Section):
@@ -145,6 +192,9 @@ class Publish(Section):
     url: SecretStr | None = Field(None, description="database URL of store postgis, as ${VARIABLE}")
     window: Literal["day"] = Field("day", description="the span one release covers")
     licence: str = Field("CC-BY-4.0", description="SPDX identifier of the licence of the published tables")
+    retention: Duration | None = Field(
+        None, description="windows older than this are deleted by `odanon purge --expired`; without it they stay"
+    )
     accept_unit_trips: bool = Field(False, description="publish although unit trips does not protect persons")
 
     @model_validator(mode="after")
@@ -191,6 +241,9 @@ class Product(Section):
     trips: Trips = Trips()
     zoning: Zoning
     od: OD = OD()
+    calendar: Calendar = Calendar()
+    people: People | None = Field(None, description="attributes and weights of people, for segments and estimates")
+    population: Population | None = Field(None, description="inhabitants of zones, for weights by expansion")
     hierarchy: HierarchyChoice
     anonymize: Anonymize
     metrics: list[Metric] = Field(min_length=1, description="what is measured of a release")
@@ -215,11 +268,25 @@ class Product(Section):
 
     @model_validator(mode="after")
     def _person_protection(self) -> "Product":
+        if not getattr(self.anonymize.instance, "verifiable", True):
+            raise ValueError(
+                f"anonymize.plugin {self.anonymize.plugin} makes noisy counts, which the verifier cannot prove and the"
+                " pipeline does not publish; choose another, or try it with `odanon anonymize`"
+            )
         if getattr(self.anonymize.instance, "unit", None) == "trips" and not self.publish.accept_unit_trips:
             raise ValueError(
                 "anonymize.unit is trips, which does not protect persons; use unit: persons,"
                 " or set publish.accept_unit_trips: true knowingly"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _homes_where_needed(self) -> "Product":
+        needed = self.population is not None or (self.people is not None and RESIDENCE in self.people.segments)
+        if needed and self.trips.home_work is None:
+            raise ValueError("population and the segment residence need homes; add home_work: {} under trips")
+        if self.population is not None and self.people is not None and self.people.weight is not None:
+            raise ValueError("weights come from people.weight or from population; keep one of them")
         return self
 
     @property

@@ -13,7 +13,8 @@ class Dwell:
     The first fix of a stay is its anchor. Later fixes within `radius_m` of it belong to the stay; up to
     `max_outliers` fixes in a row may lie outside, as long as one inside follows. The stay lasts from its first to
     its last inside fix and lies at their mean. A fix that anchors no stay of `min_stay` is passed over. A stay that
-    follows another one's end by at most `merge_gap`, with its mean within `radius_m` of the other's, continues it.
+    follows another one's end by less than `merge_gap` (and `max_gap`), with its mean within `radius_m` of the other's,
+    continues it: an absence too short for a stay elsewhere.
     Without outliers and merging this is the plain sliding anchor.
     """
 
@@ -21,7 +22,7 @@ class Dwell:
     min_stay: Duration = parameter("10min", "shortest stay")
     max_gap: Duration = parameter("2h", "a longer silence ends a stay")
     max_outliers: int = parameter(2, "fixes in a row that may lie outside without ending the stay", ge=0)
-    merge_gap: Duration = parameter("10min", "stays at one place with at most this between them are one stay")
+    merge_gap: Duration = parameter("10min", "stays at one place with less than this between them are one stay")
 
     def detect(self, points: pd.DataFrame) -> pd.DataFrame:
         """Stays of points sorted by person and time; columns of `odanon.staypoints.frame.STAY_COLUMNS`."""
@@ -36,6 +37,6 @@ class Dwell:
             microseconds(self.min_stay),
             microseconds(self.max_gap),
             self.max_outliers,
-            microseconds(self.merge_gap),
+            microseconds(min(self.merge_gap, self.max_gap)),
         )
         return stay_frame(points, *stays)

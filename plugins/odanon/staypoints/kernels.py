@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-_METRES_PER_DEGREE = 6371008.8 * math.pi / 180
+METRES_PER_DEGREE = 6371008.8 * math.pi / 180
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -17,7 +17,42 @@ def squared_metres(lat_a, lon_a, lat_b, lon_b, cos_lat):
     """Squared distance on the plane tangent near `a`: within a metre of the sphere's up to several kilometres."""
     dx = (lon_b - lon_a) * cos_lat
     dy = lat_b - lat_a
-    return (dx * dx + dy * dy) * (_METRES_PER_DEGREE * _METRES_PER_DEGREE)
+    return (dx * dx + dy * dy) * (METRES_PER_DEGREE * METRES_PER_DEGREE)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def cosine_at(lat):
+    """Cosine of a latitude, in degrees."""
+    return math.cos(lat * math.pi / 180)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _all_outside(lat, lon, row, until, anchor, cos_lat, limit):
+    """Whether the fixes [row, until) all lie further from the anchor than the square root of `limit`."""
+    while row < until and squared_metres(lat[anchor], lon[anchor], lat[row], lon[row], cos_lat) > limit:
+        row += 1
+    return row == until
+
+
+@njit(cache=True, nogil=True)
+def _walk(anchor, end, time_us, lat, lon, cos_lat, limit, max_gap_us, max_outliers):
+    """Follow the window of an anchor: (last inside fix, first fix beyond, inside fixes, sums, fixes outside at its end)."""
+    a_lat, a_lon = lat[anchor], lon[anchor]
+    inside, n, sum_lat, sum_lon = anchor, 1, a_lat, a_lon
+    outside, reach = 0, anchor + 1
+    while reach < end and time_us[reach] - time_us[reach - 1] <= max_gap_us:
+        if squared_metres(a_lat, a_lon, lat[reach], lon[reach], cos_lat) <= limit:
+            if time_us[reach] - time_us[inside] > max_gap_us:
+                break
+            inside, outside, n = reach, 0, n + 1
+            sum_lat += lat[reach]
+            sum_lon += lon[reach]
+        else:
+            outside += 1
+            if outside > max_outliers:
+                break
+        reach += 1
+    return inside, reach, n, sum_lat, sum_lon, outside
 
 
 @njit(cache=True, nogil=True)
@@ -25,69 +60,105 @@ def dwell_stays(starts, time_us, lat, lon, radius_m, min_stay_us, max_gap_us, ma
     """(first row, last row, mean lat, mean lon, fixes) of every stay, as `Dwell` describes it."""
     capacity = len(time_us)
     first, last, fixes = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    sum_lat, sum_lon = np.empty(capacity, np.float64), np.empty(capacity, np.float64)
+    mean_lat, mean_lon = np.empty(capacity, np.float64), np.empty(capacity, np.float64)
     found = 0
     limit = radius_m * radius_m
+    run = max_outliers + 1
     for p in range(len(starts) - 1):
         anchor, end = starts[p], starts[p + 1]
         of_person = found
-        step = np.nan  # latitude of `cos_lat` in hundredths of a degree: a cosine is dear and this is exact to 2 cm
-        cos_lat = 1.0
-        # The fixes that ended the last failed window: an anchor that finds them outside as well fails likewise,
-        # so it need not walk the window again.
-        broken_from = broken_to = anchor
+        # A cosine is dear: one for each hundredth of a degree is exact to 2 cm in 100 m.
+        hundredth, cos_lat = np.nan, 1.0
+        # Two runs of max_outliers + 1 fixes tell a vain anchor without walking its window, for when a run lies outside
+        # the stay ends before it: the run that ended the last failed window, and the one just before the fix
+        # `full` that would complete `min_stay`.
+        broken_from = broken_to = full = anchor
         while anchor < end:
-            a_lat, a_lon = lat[anchor], lon[anchor]
-            if math.floor(a_lat * 100) != step:
-                step = math.floor(a_lat * 100)
-                cos_lat = math.cos((step + 0.5) / 100 * math.pi / 180)
-            if anchor < broken_from:
-                row = broken_from
-                while row < broken_to and squared_metres(a_lat, a_lon, lat[row], lon[row], cos_lat) > limit:
-                    row += 1
-                if row == broken_to:
-                    anchor += 1
-                    continue
-            inside, n, s_lat, s_lon = anchor, 1, a_lat, a_lon
-            outside, reach = 0, anchor + 1
-            while reach < end and time_us[reach] - time_us[reach - 1] <= max_gap_us:
-                if squared_metres(a_lat, a_lon, lat[reach], lon[reach], cos_lat) <= limit:
-                    if time_us[reach] - time_us[inside] > max_gap_us:
-                        break
-                    inside, outside, n = reach, 0, n + 1
-                    s_lat += lat[reach]
-                    s_lon += lon[reach]
-                else:
-                    outside += 1
-                    if outside > max_outliers:
-                        break
-                reach += 1
+            while full < end and time_us[full] - time_us[anchor] < min_stay_us:
+                full += 1
+            if full == end:
+                break
+            if math.floor(lat[anchor] * 100) != hundredth:
+                hundredth = math.floor(lat[anchor] * 100)
+                cos_lat = cosine_at((hundredth + 0.5) / 100)
+            if (full - run > anchor and _all_outside(lat, lon, full - run, full, anchor, cos_lat, limit)) or (
+                broken_from > anchor and _all_outside(lat, lon, broken_from, broken_to, anchor, cos_lat, limit)
+            ):
+                anchor += 1
+                continue
+            inside, reach, n, sum_lat, sum_lon, outside = _walk(
+                anchor, end, time_us, lat, lon, cos_lat, limit, max_gap_us, max_outliers
+            )
             if time_us[inside] - time_us[anchor] < min_stay_us:
                 if outside > max_outliers:
                     broken_from, broken_to = inside + 1, reach + 1
-                # Ended by silence or by the last fix: nobody can dwell between here and there.
-                elif time_us[reach - 1] - time_us[anchor] < min_stay_us:
-                    anchor = reach - 1
+                elif (
+                    reach < end
+                    and time_us[reach] - time_us[reach - 1] > max_gap_us
+                    and time_us[reach - 1] - time_us[anchor] < min_stay_us
+                ):
+                    anchor = reach - 1  # nobody can dwell between here and the silence
                 anchor += 1
                 continue
-            previous = found - 1
+            lat_of_stay, lon_of_stay = sum_lat / n, sum_lon / n
+            k = found - 1
             if (
                 found > of_person
-                and time_us[anchor] - time_us[last[previous]] <= merge_gap_us
-                and squared_metres(
-                    sum_lat[previous] / fixes[previous], sum_lon[previous] / fixes[previous], s_lat / n, s_lon / n, cos_lat
-                )
-                <= limit
+                and time_us[anchor] - time_us[last[k]] < merge_gap_us
+                and squared_metres(mean_lat[k], mean_lon[k], lat_of_stay, lon_of_stay, cos_lat) <= limit
             ):
-                last[previous] = inside
-                fixes[previous] += n
-                sum_lat[previous] += s_lat
-                sum_lon[previous] += s_lon
+                last[k] = inside
+                fixes[k] += n
+                mean_lat[k] += (lat_of_stay - mean_lat[k]) * n / fixes[k]
+                mean_lon[k] += (lon_of_stay - mean_lon[k]) * n / fixes[k]
             else:
                 first[found], last[found], fixes[found] = anchor, inside, n
-                sum_lat[found], sum_lon[found] = s_lat, s_lon
+                mean_lat[found], mean_lon[found] = lat_of_stay, lon_of_stay
                 found += 1
             anchor = inside + 1
             broken_from = broken_to = anchor
-    fixes = fixes[:found].copy()
-    return first[:found].copy(), last[:found].copy(), sum_lat[:found] / fixes, sum_lon[:found] / fixes, fixes
+    # Copies, so that a few stays do not keep arrays as long as the points alive.
+    return (
+        first[:found].copy(),
+        last[:found].copy(),
+        mean_lat[:found].copy(),
+        mean_lon[:found].copy(),
+        fixes[:found].copy(),
+    )
+
+
+@njit(cache=True, nogil=True)
+def gap_stays(starts, time_us, lat, lon, radius_m, silence_us):
+    """(first row, last row, mean lat, mean lon, fixes) of every stay, as `Gap` describes it."""
+    # Every fix ends at most one stay, save that one which is a trip of its own begins another.
+    capacity = 2 * len(time_us)
+    first, last = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    found = 0
+    for p in range(len(starts) - 1):
+        begin, end = starts[p], starts[p + 1]
+        if end - begin < 2:
+            continue
+        first[found] = last[found] = begin
+        for row in range(begin + 1, end):
+            if time_us[row] - time_us[row - 1] < silence_us:
+                continue
+            if last[found] != row - 1:
+                found += 1
+                first[found] = row - 1
+            last[found] = row - 1
+            near = squared_metres(lat[row - 1], lon[row - 1], lat[row], lon[row], cosine_at(lat[row - 1]))
+            if near > radius_m * radius_m:
+                found += 1
+                first[found] = row
+            last[found] = row
+        if last[found] != end - 1:
+            found += 1
+            first[found] = last[found] = end - 1
+        found += 1
+    first, last = first[:found].copy(), last[:found].copy()
+    fixes = last - first + 1
+    mean_lat, mean_lon = np.empty(found, np.float64), np.empty(found, np.float64)
+    for k in range(found):
+        mean_lat[k] = lat[first[k] : last[k] + 1].mean()
+        mean_lon[k] = lon[first[k] : last[k] + 1].mean()
+    return first, last, mean_lat, mean_lon, fixes

@@ -107,12 +107,8 @@ class TableInput:
         return registry.create("hierarchy", self.hierarchy, {}).build(tiles)
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
-        names = {
-            "trips": self.count and "count",
-            "person": self.person and "person",
-            "weight": self.weight and "weight",
-        }
-        return ODMatrix.from_frame(rows, tree, tree, **names)
+        trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
+        return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight)
 
 
 def _by_time(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:

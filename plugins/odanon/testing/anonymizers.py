@@ -92,6 +92,10 @@ def assert_safe(release: Release, rows: pd.DataFrame, tree: Hierarchy, plugin: A
         suppressed_trips=int(lost),
         k=plugin.k,
         unit=plugin.unit,
+        k_population=plugin.k_population,
+        min_tiles=plugin.min_tiles,
+        max_tiles=plugin.max_tiles,
+        max_dominance=plugin.max_dominance,
         contribution_cap=plugin.contribution_cap,
         assignment=plain_assignment(release) if plugin.overlapping else None,
     )
@@ -106,10 +110,11 @@ def plain_assignment(release: Release) -> pd.DataFrame:
 
 
 def area_tiles(areas: Areas, tree: Hierarchy) -> pd.DataFrame:
-    """(area, tile) of one side of a release."""
+    """(area, tile, n_tiles) of one side of a release."""
     lengths = np.diff(areas.start)
     labels = tree.label[tree.tiles]
-    return pd.DataFrame({"area": np.repeat(areas.label, lengths), "tile": labels[areas.members]}, dtype="str")
+    table = pd.DataFrame({"area": np.repeat(areas.label, lengths), "tile": labels[areas.members]}, dtype="str")
+    return table.assign(n_tiles=np.repeat(areas.n_tiles, lengths))
 
 
 def _check_boundary(cls: type, parameters: dict[str, Any]) -> None:

@@ -39,7 +39,10 @@ def _check_independence(plugin: Any, points: pd.DataFrame, stays: pd.DataFrame, 
 
 
 def _walkers(people: int) -> pd.DataFrame:
-    """People who rest two hours, travel five kilometres and rest again, with a fix every minute."""
+    """People who rest two hours, travel five kilometres and rest again, with a fix every minute.
+
+    The column `antenna`, for detectors of antenna events, names the nearest of a line of antennas.
+    """
     rng = np.random.default_rng(1)
     minutes = np.arange(300)
     progress = np.clip((minutes - 130) / 40, 0, 1)
@@ -54,6 +57,7 @@ def _walkers(people: int) -> pd.DataFrame:
                     "time": (start + pd.to_timedelta(minutes, unit="min")).as_unit("us"),
                     "lat": 45.7 + 0.045 * progress + noise[0],
                     "lon": 4.8 + 0.01 * person + noise[1],
+                    "antenna": np.round(5 * progress).astype(np.int64),
                 }
             )
         )

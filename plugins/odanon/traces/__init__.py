@@ -1,0 +1,14 @@
+"""Where traces come from, and the door they pass: readers, validation, quarantine.
+
+A source is a plugin of the group `odanon.sources`. Its class attribute `enters` names the stage of the chain that it
+feeds, and with it the method that it has beside `available(day)`:
+
+- `enters = "traces"`: `batches(start, end)` yields frames person, time, lat, lon and, for antenna events, antenna;
+- `enters = "trips"`: `trips(start, end)` yields frames of `odanon.trips.build.TRIP_COLUMNS`, or with origin and
+  destination labels instead of coordinates and distance;
+- `enters = "od"`: `od(start, end)` yields frames of `odanon.trips.od.OD_COLUMNS`; person, segment and weight may be absent.
+
+Frames hold the original ids: whoever takes them replaces these by pseudonyms before anything is written. Times are
+aware, except in frames whose rows no zone places; these have times without a zone and are quarantined. `start` and
+`end` are aware instants; rows outside them may come along. `available` looks at names only, never into files.
+"""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date, datetime
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -22,6 +23,8 @@ EPOCH = date(2000, 1, 1)
 @plugin
 class Simulated:
     """GPS points of a made-up city, the same for the same seed, with known stays and trips behind them."""
+
+    enters: ClassVar[str] = "traces"
 
     people: int = parameter(5000, "inhabitants who carry a device", ge=1)
     seed: int = parameter(7, "another seed is another city", ge=0)

@@ -1,13 +1,18 @@
 """Sorting good points from bad: every bad row is counted under one reason (PRIVACY rule 11).
 
-Kept + duplicates + outside the window + quarantined = read, always. The reasons are checked in the order of `REASONS`; a row that is wrong in
-two ways counts under the first.
+Kept + duplicates + outside the window + quarantined = read, always. The reasons are checked in the order of `REASONS`;
+a row that is wrong in two ways counts under the first. The last two need a person's other points: they are
+found once a bucket of people is sorted (`odanon.traces.plausible`).
+
+A time without a zone, and a wall-clock time that the declared zone has twice or never (the nights on which clocks
+change), cannot be placed: both count as `no_time_zone`.
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
@@ -21,9 +26,13 @@ REASONS = (
     "null_island",
     "before_2000",
     "in_the_future",
+    "swapped",
+    "teleport",
 )
 COLUMNS = ("person", "time", "lat", "lon")
-_EARLIEST = pd.Timestamp("2000-01-01", tz="UTC")
+_EARLIEST = np.datetime64("2000-01-01", "us")
+_DAY = np.timedelta64(1, "D")
+_NULL_ISLAND = 0.01  # degrees
 
 
 @dataclass
@@ -54,34 +63,75 @@ def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally)
     missing = [name for name in COLUMNS if name not in points.columns]
     if missing:
         raise OdanonError(f"the source gives no column {missing[0]!r}; map it in the product file's source")
-    if getattr(points["time"].dtype, "tz", None) is None:
-        tally.read += len(points)
-        tally.reasons["no_time_zone"] += len(points)
-        return points.loc[[], list(COLUMNS)]
-    reason = _first_reason(points, pd.Timestamp(end) + timedelta(days=1))
-    inside = (points["time"] >= start) & (points["time"] < end)
+    columns = [*COLUMNS, "antenna"] if "antenna" in points.columns else list(COLUMNS)
     tally.read += len(points)
-    tally.outside_window += int(((reason < 0) & ~inside.to_numpy()).sum())
-    for code, count in enumerate(np.bincount(reason[reason >= 0], minlength=len(REASONS))):
-        tally.reasons[REASONS[code]] += int(count)
-    return points.loc[(reason < 0) & inside.to_numpy(), list(COLUMNS)]
+    if getattr(points["time"].dtype, "tz", None) is None:
+        tally.reasons["no_time_zone"] += len(points)
+        return points.loc[[], columns]
+    opens, closes = _utc(start), _utc(end)
+    rows = _Rows.of(points)
+    good = rows.good(closes + _DAY)
+    if not good.all():
+        for reason, count in rows.take(~good).count_reasons(closes + _DAY).items():
+            tally.reasons[reason] += count
+    inside = (rows.time >= opens) & (rows.time < closes)
+    tally.outside_window += int((good & ~inside).sum())
+    kept = good & inside
+    return points[columns] if kept.all() else points.loc[kept, columns]
 
 
-def _first_reason(points: pd.DataFrame, latest: pd.Timestamp) -> np.ndarray:
-    """Per row the index of the first reason that applies, -1 for a good row."""
-    lat, lon = points["lat"].to_numpy(np.float64), points["lon"].to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        tests = (
-            points["person"].isna().to_numpy() | (points["person"] == "").to_numpy(bool),
-            points["time"].isna().to_numpy(),
-            np.zeros(len(points), dtype=bool),  # no_time_zone concerns whole batches
-            ~(np.isfinite(lat) & np.isfinite(lon)),
-            (np.abs(lat) > 90) | (np.abs(lon) > 180),
-            (np.abs(lat) < 0.01) & (np.abs(lon) < 0.01),
-            (points["time"] < _EARLIEST).to_numpy(bool),
-            (points["time"] >= latest).to_numpy(bool),
-        )
-    reason = np.full(len(points), -1)
-    for code in reversed(range(len(tests))):
-        reason[tests[code]] = code
-    return reason
+@dataclass(frozen=True)
+class _Rows:
+    """The columns of a batch as arrays; `named` says which rows have a person."""
+
+    named: npt.NDArray[np.bool_]
+    time: npt.NDArray[np.datetime64]
+    lat: npt.NDArray[np.float64]
+    lon: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, points: pd.DataFrame) -> "_Rows":
+        lat, lon = (points[name].to_numpy(np.float64) for name in ("lat", "lon"))
+        time = points["time"].dt.tz_convert(None).to_numpy("datetime64[us]")
+        return cls(_named(points["person"]), time, lat, lon)
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "_Rows":
+        return _Rows(self.named[rows], self.time[rows], self.lat[rows], self.lon[rows])
+
+    def good(self, latest: np.datetime64) -> npt.NDArray[np.bool_]:
+        """Rows without any reason; what is not a number or not a time fails every comparison."""
+        on_earth = (np.abs(self.lat) <= 90) & (np.abs(self.lon) <= 180)
+        dated = (self.time >= _EARLIEST) & (self.time < latest)
+        return self.named & dated & on_earth & ~self._on_null_island()
+
+    def count_reasons(self, latest: np.datetime64) -> dict[str, int]:
+        """How many rows fail each test first."""
+        tests = {
+            "no_person": ~self.named,
+            "no_time": np.isnat(self.time),
+            "not_finite": ~(np.isfinite(self.lat) & np.isfinite(self.lon)),
+            "out_of_range": (np.abs(self.lat) > 90) | (np.abs(self.lon) > 180),
+            "null_island": self._on_null_island(),
+            "before_2000": self.time < _EARLIEST,
+            "in_the_future": self.time >= latest,
+        }
+        counts, left = {}, np.ones(len(self.lat), dtype=bool)
+        for reason, bad in tests.items():
+            counts[reason] = int((left & bad).sum())
+            left &= ~bad
+        return counts
+
+    def _on_null_island(self) -> npt.NDArray[np.bool_]:
+        return (np.abs(self.lat) < _NULL_ISLAND) & (np.abs(self.lon) < _NULL_ISLAND)
+
+
+def _named(person: pd.Series) -> npt.NDArray[np.bool_]:
+    """Which rows have an id that is not empty."""
+    if isinstance(person.dtype, pd.CategoricalDtype):
+        named = np.append(_named(pd.Series(person.cat.categories)), False)  # code -1 is a missing id
+        return named[person.cat.codes.to_numpy()]
+    return person.notna().to_numpy(bool) & (person != "").to_numpy(bool)
+
+
+def _utc(instant: datetime) -> np.datetime64:
+    return np.datetime64(instant.astimezone(UTC).replace(tzinfo=None), "us")

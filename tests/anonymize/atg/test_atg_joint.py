@@ -25,6 +25,7 @@ from odanon.anonymize.joint import JointRows, find_multiplier
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.problem import Problem
 from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
 
 promises = limits(AtgJoint)
 
@@ -105,6 +106,34 @@ def test_row_order_does_not_matter(instance: Instance, promise: AtgJoint, random
     assert ours.metrics == theirs.metrics
 
 
+def two_levels(n: int) -> Hierarchy:
+    """n x n tiles in n areas."""
+    label = [f"t{i}" for i in range(n * n)] + [f"n{i}" for i in range(n)] + ["map"]
+    return Hierarchy.from_parents(label, [*(n * n + np.arange(n * n) // n), *[n * n + n] * n, -1], kind="test")
+
+
+def test_large_matrices_too_sparse_for_a_sample():
+    """Most tiles and areas see a handful of trips, so no part of the origins tells where the multiplier lies."""
+    rng, tree = np.random.default_rng(5), two_levels(120)
+    ends = rng.choice(14_400**2, 15_000, replace=False)
+    od = ODMatrix.from_arrays(ends // 14_400, ends % 14_400, np.ones(15_000, dtype=int))
+    release = AtgJoint(unit="trips", k=100).anonymize(od, tree, tree)
+    assert release.metrics["S"] <= 1500
+    assert (release.flows["trips"] >= 100).all()
+
+
+def test_threads_do_not_matter():
+    rng, tree, n = np.random.default_rng(5), two_levels(20), 400
+    od = ODMatrix.from_arrays(rng.integers(0, n, 40_000), rng.integers(0, n, 40_000), rng.integers(1, 9, 40_000))
+    problem = Problem(od, tree, tree, AtgJoint(unit="trips"))
+    one_by_one = [joint.solve(problem), joint.solve(problem.transposed)]
+    both = joint.solve_both(problem)
+    chosen = one_by_one[1].seen_from(problem) if both.by_destination else one_by_one[0]
+    assert (both.K, both.A) == (chosen.K, chosen.A)
+    assert np.array_equal(both.pair_origin, chosen.pair_origin)
+    assert np.array_equal(both.pair_destination, chosen.pair_destination)
+
+
 @settings(max_examples=30, deadline=None)
 @given(instances(), promises)
 def test_rows_that_do_not_fit_in_memory_are_built_again(instance: Instance, promise: AtgJoint):
@@ -116,8 +145,6 @@ def test_rows_that_do_not_fit_in_memory_are_built_again(instance: Instance, prom
 
 
 def test_unreachable_k_is_refused():
-    from odanon.hierarchy.tree import Hierarchy
-
     tree = Hierarchy.from_parents(["a", "b", "root"], [2, 2, -1], kind="test")
     od = ODMatrix.from_arrays(np.array([0, 1]), np.array([1, 0]), np.array([50, 50]), np.array([0, 1]))
     with pytest.raises(OdanonError, match="fewer than k = 10 persons"):

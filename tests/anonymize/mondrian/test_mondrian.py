@@ -1,5 +1,7 @@
 """Mondrian against a literal recursion, and what its boxes promise."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +39,7 @@ def test_cells_are_those_of_the_literal_recursion(town: City, promise: Mondrian)
     assume(allowed(town.od, everything, promise))
     problem = town.problem(promise)
     order, starts = partition(town.points, town.od.pairs.trips, problem.rows, problem.limits, problem.scratch())
-    cells = [frozenset(order[a:b].tolist()) for a, b in zip(starts, starts[1:], strict=False)]
+    cells = [frozenset(order[a:b].tolist()) for a, b in pairwise(starts)]
     assert set(cells) == set(slow_cells(town, promise, everything))
 
 
@@ -109,7 +111,7 @@ def test_conformance():
 
 
 def test_limits_that_need_suppression_are_refused():
-    with pytest.raises(ValueError, match="mondrian leaves nothing out.*remove max_tiles"):
+    with pytest.raises(ValueError, match=r"mondrian leaves nothing out.*remove max_tiles"):
         Mondrian(max_tiles=20)
 
 

@@ -36,7 +36,7 @@ def walk(instance: Instance, promise: Datafly) -> tuple[int, int] | None:
     return t, u
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(instances(7, 7), limits(Datafly))
 def test_levels_are_those_of_the_heuristic(instance: Instance, promise: Datafly):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)

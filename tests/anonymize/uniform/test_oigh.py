@@ -13,7 +13,7 @@ from odanon.hierarchy.tree import Hierarchy
 from odanon.testing import check_anonymizer
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(instances(7, 7), limits(Oigh))
 def test_levels_are_the_lowest_of_the_lattice_then_the_cheapest(instance: Instance, promise: Oigh):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)
@@ -61,7 +61,7 @@ def test_runs_of_levels_that_cannot_be_lowest_are_not_looked_at(seed: int):
     assert release.metrics["evaluations"] < len(cuts)
     for lower in range(t + u + 1):
         K, G = published(instance, promise, cuts[lower], cuts[min(t + u - lower, len(cuts) - 1)])
-        assert od.volume - K > promise.budget(od.volume) or G >= release.metrics["G"]
+        assert od.volume - K > promise.budget(od.volume) or release.metrics["G"] <= G
         if lower < t + u:
             K, _ = published(instance, promise, cuts[lower], cuts[min(t + u - lower - 1, len(cuts) - 1)])
             assert od.volume - K > promise.budget(od.volume)
@@ -74,7 +74,14 @@ def test_one_step_up_an_uneven_tree_merges_the_smallest_parents_only():
     assert [sorted(uneven.label[list(cut)]) for cut in levels(uneven)] == [["a", "b", "c"], ["c", "x"], ["r"]]
     od = ODMatrix.from_arrays(uneven.ranks(["a", "b", "c"]), uneven.ranks(["c", "c", "c"]), np.array([4, 4, 9]))
     release = Oigh(k=8, unit="trips", suppression=0).anonymize(od, uneven, uneven)
-    assert release.flows[["origin", "destination", "trips"]].to_numpy().tolist() == [["x", "c", 8], ["c", "c", 9]]
+    assert release.flows[["origin", "destination", "trips"]].to_numpy().tolist() == [["c", "c", 9], ["x", "c", 8]]
+
+
+def test_a_level_below_one_with_too_large_areas_is_found():
+    tree = Hierarchy.from_parents(["r", "x", "y", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2], kind="test")
+    od = ODMatrix.from_arrays(tree.ranks(["a", "b", "c", "d"]), tree.ranks(["a"] * 4), np.full(4, 2))
+    metrics = Oigh(k=4, unit="trips", suppression=0, max_tiles=2).anonymize(od, tree, tree).metrics
+    assert (metrics["origin_level"], metrics["destination_level"]) == (1, 0)
 
 
 @pytest.mark.parametrize("report_small", [False, True])

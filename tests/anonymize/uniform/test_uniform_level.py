@@ -15,6 +15,7 @@ from odanon.anonymize.suppression import Suppression
 from odanon.anonymize.uniform_level import UniformLevel
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
+from odanon.plugin import parameters_of
 from odanon.testing import check_anonymizer
 
 
@@ -41,7 +42,7 @@ def released(instance: Instance, promise: UniformLevel | Suppression):
     return promise.anonymize(instance.od, instance.origins, instance.destinations)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instances(7, 7), limits(UniformLevel))
 def test_auto_takes_the_finest_level_within_the_budget(instance: Instance, promise: UniformLevel):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)
@@ -59,12 +60,12 @@ def test_auto_takes_the_finest_level_within_the_budget(instance: Instance, promi
     assert_keeps_promise(instance, release, promise)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(instances(6, 6), limits(Protection))
 def test_a_given_level_or_tile_pairs_are_published_or_the_share_they_need_is_told(instance: Instance, base: Protection):
     assume(map_is_large_enough(instance, base) and base.units_in(instance.od) >= base.k)
     volume = instance.od.volume
-    shared = {name: getattr(base, name) for name in base.__dataclass_fields__}
+    shared = parameters_of(base)
     tiles = {int(tile) for tile in instance.origins.tiles}, {int(tile) for tile in instance.destinations.tiles}
     choices: list[tuple[type, dict, tuple[Cut, Cut]]] = [(Suppression, {}, tiles)]
     choices += [(UniformLevel, {"level": level}, cuts) for level, cuts in cuts_by_level(instance).items()]
@@ -77,7 +78,7 @@ def test_a_given_level_or_tile_pairs_are_published_or_the_share_they_need_is_tol
             continue
         with pytest.raises(OdanonError) as refusal:
             released(instance, cls(**shared, **extra))
-        if lost == volume:
+        if 1000 * lost > 999 * volume:
             assert "no flow between" in str(refusal.value)
             continue
         told = re.search(r"suppression: ([0-9.]+)", str(refusal.value))

@@ -10,6 +10,6 @@ _log = logging.getLogger("odanon")
 
 def announce_compilation() -> None:
     """Say once that compiled kernels are not yet cached (`NUMBA_CACHE_DIR` moves the cache)."""
-    folder = Path(sweep.stats.cache_path)
-    if not sweep.signatures and not any(folder.glob("rows.sweep-*.nbi")):
+    folder = sweep.stats.cache_path
+    if not sweep.signatures and not (folder and any(Path(folder).glob("rows.sweep-*.nbi"))):
         _log.warning("compiling the ATG kernels: once per machine and unit, less than a minute")

@@ -54,7 +54,8 @@ def add_up(tables, depth, n, loss, budget, used):
             return depth, np.int64(-1)
         for trips in range(summed):
             best, share = NEVER, 0
-            for mine in range(max(0, trips - length + 1), min(one_length - 1, trips) + 1):
+            fewest, most = max(np.int64(0), trips - length + 1), min(one_length - 1, trips)
+            for mine in range(fewest, most + 1):
                 value = cost[one + mine] + cost[total + trips - mine]
                 if value < best:
                     best, share = value, mine

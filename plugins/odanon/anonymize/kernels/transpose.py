@@ -12,7 +12,7 @@ def stable_order(keys, n_keys):
         start[key + 1] += 1
     for key in range(n_keys):
         start[key + 1] += start[key]
-    order = np.empty(len(keys), np.int64)
+    order = np.empty(len(keys), np.int32)
     for position in range(len(keys)):
         key = keys[position]
         order[start[key]] = position

@@ -1,0 +1,94 @@
+"""The one way to a database: connections by URL, and errors that never carry a value (PRIVACY rule 9)."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import psycopg2
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from odanon.errors import OdanonError
+
+_ADVICE = {
+    "08": "check that the server runs and that the URL names its host, port and TLS settings",
+    "28": "check the user and the password in the URL",
+    "3D": "create that database first",
+    "3F": "run `odanon db init`",
+    "42501": "the database user lacks the role for this; `odanon db check` shows the roles",
+    "42P01": "check the names in the query, or run `odanon db init` if this database is new",
+    "42": "check the query",
+    "22": "check the query's values",
+    "53": "the server is out of disk, memory or connections",
+    "57": "the server was stopped; try again when it is back",
+}
+_DRIVER: dict[str, Any] = {"application_name": "odanon"}
+# The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
+_OWN_WORDS = re.compile(r"(a drawn area |several products are )[a-z0-9A-Z ;,_()]*")
+
+
+def engine_of(url: str) -> Engine:
+    """An engine for a PostgreSQL URL; its query part (sslmode, sslrootcert, options ...) goes to the driver as it is."""
+    return _engine(_psycopg2_url(url))
+
+
+@lru_cache(maxsize=8)
+def _engine(url: URL) -> Engine:
+    # No pool: every block has its own connection, so that a crash or a fork leaves none behind.
+    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_DRIVER)
+
+
+def _psycopg2_url(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        parsed = None
+    if parsed is None or parsed.get_backend_name() != "postgresql":
+        raise OdanonError("the database URL is not one; write postgresql+psycopg2://user:password@host:5432/name")
+    return parsed.set(drivername="postgresql+psycopg2")
+
+
+@contextmanager
+def transaction(url: str) -> Iterator[Connection]:
+    """A connection in one transaction: committed when the block ends well, rolled back otherwise."""
+    with scrubbed(), engine_of(url).begin() as connection:
+        yield connection
+
+
+@contextmanager
+def scrubbed() -> Iterator[None]:
+    """The choke point: a database error leaves as one sentence with its code, without values, SQL or address."""
+    try:
+        yield
+    except (SQLAlchemyError, psycopg2.Error) as error:
+        sentence = _sentence(error)
+        _blank(error)
+        raise OdanonError(sentence) from None
+
+
+def _blank(error: BaseException) -> None:
+    """Empty an error and those it came from, since loggers may walk the chain in spite of `from None`."""
+    for linked in (error.__cause__, error.__context__):
+        if isinstance(linked, SQLAlchemyError | psycopg2.Error):
+            _blank(linked)
+    error.args = ("a database error, scrubbed",)
+    error.__cause__ = error.__context__ = None
+    for name in ("statement", "params", "orig", "detail"):
+        if hasattr(error, name):
+            setattr(error, name, None if name != "detail" else [])
+
+
+def _sentence(error: Exception) -> str:
+    original = getattr(error, "orig", None) or error
+    code = getattr(original, "pgcode", None)
+    if code is None:
+        code = "08" if isinstance(original, psycopg2.OperationalError | psycopg2.InterfaceError) else ""
+    primary = getattr(getattr(original, "diag", None), "message_primary", None) or ""
+    if code == "22023" and _OWN_WORDS.fullmatch(primary):
+        return primary
+    advice = _ADVICE.get(code) or _ADVICE.get(code[:2]) or "the server's own log has the details"
+    return f"the database refused ({type(original).__name__}{f' {code}' if len(code) == 5 else ''}); {advice}"

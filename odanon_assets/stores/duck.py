@@ -1,0 +1,126 @@
+"""SQL and reconstruction over the folders of the embedded store, by DuckDB in memory."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon_assets.stores.content import zone_digests
+from odanon_assets.stores.interface import zoning_version
+from odanon_assets.stores.verify import MANIFEST
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame, GeoSeries
+
+_RELEASE = "string_split(filename, '/')[-2]"
+
+
+def session_over(folders: list[Path]) -> duckdb.DuckDBPyConnection:
+    """The views flows, zones, releases and metrics over releases."""
+    session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
+    session.execute("SET TimeZone = 'UTC'")
+    session.read_parquet([str(folder / "flows.parquet") for folder in folders]).create_view("flows")
+    zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
+    columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
+    zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
+    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in folders]
+    releases = [(m["release_id"], m["product"], m["window_start"], zoning_version(m), json.dumps(m)) for m in manifests]
+    session.execute(
+        "CREATE TABLE releases (release_id text, product text, window_start date, zoning_version text, manifest text)"
+    )
+    session.executemany("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", releases)
+    metrics = [
+        (m["product"], m["window_start"], m["release_id"], name, float(value))
+        for m in manifests
+        for name, value in m.get("metrics", {}).items()
+        if isinstance(value, int | float)
+    ]
+    session.execute("CREATE TABLE metrics (product text, window_start date, release_id text, name text, value double)")
+    if metrics:
+        session.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?)", metrics)
+    return session
+
+
+def answer(session: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
+    """The rows of one reading query."""
+    try:
+        found = session.sql(sql)
+    except duckdb.Error as error:
+        raise OdanonError(f"DuckDB does not accept the query: {str(error).splitlines()[0]}") from None
+    if found is None:
+        raise OdanonError("the statement gives no rows; ask with SELECT")
+    return found.df()
+
+
+def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime) -> pd.DataFrame:
+    """Estimated trips between areas; the shapes are compared once for all releases that share them."""
+    from odanon.reconstruct.areas import reconstruct
+
+    if not folders:
+        return pd.DataFrame({"origin": [], "destination": [], "trips": []})
+    zones, names = _distinct_zones(folders)
+    session = session_over(folders)
+    session.register("names", names)
+    flows = session.execute(
+        "SELECT o.zone AS origin_zone, d.zone AS destination_zone, sum(f.trips)::double AS trips FROM flows f"
+        " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
+        " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
+        " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL",
+        [since, until],
+    ).df()
+    return reconstruct(flows, zones, areas)
+
+
+def crosswalk_over(folders: list[Path], old: str, new: str) -> pd.DataFrame:
+    """How the zones of one zoning version lie in those of another."""
+    import geopandas
+
+    from odanon.reconstruct.areas import zone_shares
+
+    sides = []
+    for version in (old, new):
+        chosen = [folder for folder in folders if _version(folder) == version]
+        if not chosen:
+            raise OdanonError(f"no visible release has the zoning version {version[:20]!r}")
+        sides.append(_distinct_zones(chosen)[0])
+    before, after = sides
+    shares = zone_shares(before, geopandas.GeoSeries(after.geometry, crs="EPSG:4326"))
+    table = pd.DataFrame(
+        {
+            "zone": before["name"].to_numpy()[shares["zone"]],
+            "area": after["name"].to_numpy()[shares["area"]],
+            "share": shares["share"],
+        }
+    )
+    return table.sort_values(["zone", "area"], ignore_index=True)
+
+
+def _version(folder: Path) -> str:
+    return zoning_version(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+
+
+def _distinct_zones(folders: list[Path]) -> tuple["GeoDataFrame", pd.DataFrame]:
+    """Areas that differ (zone_id is a number here, name the zone's), and the number of each release's zones."""
+    import geopandas
+
+    kept: dict[bytes, int] = {}
+    rows, names = [], []
+    for folder in folders:
+        zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
+        numbers = []
+        for digest, name, shape in zip(zone_digests(zones), zones["zone_id"], zones.geometry, strict=True):
+            if digest not in kept:
+                kept[digest] = len(kept)
+                rows.append((kept[digest], name, shape))
+            numbers.append(kept[digest])
+        names.append(pd.DataFrame({"release_id": folder.name, "zone_id": zones["zone_id"], "zone": numbers}))
+    table = geopandas.GeoDataFrame(
+        {"zone_id": [row[0] for row in rows], "name": [row[1] for row in rows]},
+        geometry=[row[2] for row in rows],
+        crs="EPSG:4326",
+    )
+    return table, pd.concat(names, ignore_index=True)

@@ -1,0 +1,122 @@
+"""Releases as files for others: GeoParquet, CSV, GeoPackage, with a datapackage.json that explains them.
+
+The same releases give the same bytes, from either store.
+"""
+
+import json
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon_assets.files import new_folder, to_json, write_parquet
+from odanon_assets.stores.datapackage import describe
+from odanon_assets.stores.interface import Store
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+_FIXED_DATE = "2000-01-01T00:00:00.000Z"  # a GeoPackage carries its date of writing; ours must not
+
+
+class Format(StrEnum):
+    """What an export can be made of."""
+
+    geoparquet = "geoparquet"
+    csv = "csv"
+    gpkg = "gpkg"
+
+
+def export(store: Store, product: str, out: Path, formats: list[Format], first: date | None, last: date | None) -> int:
+    """Write the visible releases of a product whose windows lie in [first, last]; how many there are."""
+    if out.exists() and any(out.iterdir()):
+        raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
+    windows = [date.fromisoformat(day) for day in store.windows(product)]
+    chosen = [day for day in windows if (first is None or day >= first) and (last is None or day <= last)]
+    found = [store.released(product, day) for day in chosen]
+    releases = [release for release in found if release is not None]
+    if not releases:
+        raise OdanonError(f"{product} has no published window in that range; `odanon summary {product}` shows them")
+    manifests = [json.loads(store.manifest_text(release)) for release in releases]
+    flows = pd.concat([store.flows(release) for release in releases], ignore_index=True)
+    zones = _zones(store, releases)
+    with new_folder(out) as folder:
+        for kind in formats:
+            _WRITERS[kind](flows, zones, folder, product)
+        (folder / "releases.json").write_text(to_json(manifests), encoding="utf-8")
+        (folder / "datapackage.json").write_text(to_json(describe(folder, manifests)), encoding="utf-8")
+    return len(releases)
+
+
+def _zones(store: Store, releases: list[str]) -> "GeoDataFrame":
+    import geopandas
+
+    parts = []
+    for release in releases:
+        part = store.zones(release)
+        part.insert(0, "release_id", release)
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
+    # One spelling of member lists, since stores read them back as lists or as arrays.
+    table["tiles"] = [None if tiles is None else list(tiles) for tiles in table["tiles"]]
+    return geopandas.GeoDataFrame(table, geometry="geometry", crs="EPSG:4326")
+
+
+def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
+    write_parquet(flows, folder / "flows.parquet")
+    zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
+
+
+def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
+    plain = flows.assign(time_bin=flows["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    plain.to_csv(folder / "flows.csv", index=False, lineterminator="\n")
+    table = pd.DataFrame(_with_text_tiles(zones)).assign(geometry=zones.geometry.to_wkt())
+    table.to_csv(folder / "zones.csv", index=False, lineterminator="\n")
+
+
+def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
+    import pyogrio
+
+    path = folder / f"{product}.gpkg"
+    before = pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
+    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _FIXED_DATE})
+    try:
+        for layer, table in (
+            ("zones", _with_text_tiles(zones)),
+            ("desire_lines", desire_lines(flows, zones)),
+            ("flows", flows.assign(window_start=flows["window_start"].astype("str"))),
+        ):
+            pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG")
+    finally:
+        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
+
+
+_WRITERS: dict[Format, Any] = {Format.geoparquet: _geoparquet, Format.csv: _csv, Format.gpkg: _gpkg}
+
+
+def _with_text_tiles(zones: "GeoDataFrame") -> "GeoDataFrame":
+    return zones.assign(tiles=[None if tiles is None else json.dumps(tiles) for tiles in zones["tiles"]])
+
+
+def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":
+    """A line for each pair of zones and window, from a point inside the one to a point inside the other."""
+    import geopandas
+    import shapely
+
+    keys = ["product", "release_id", "window_start", "origin_zone", "destination_zone"]
+    between = flows[flows["origin_zone"] != flows["destination_zone"]]
+    volume = between.groupby(keys, as_index=False, sort=True)["trips"].sum()
+    places = pd.Series(
+        zones.geometry.representative_point().to_numpy(),
+        index=pd.MultiIndex.from_frame(pd.DataFrame(zones[["release_id", "zone_id"]])),
+    )
+    ends = [
+        shapely.get_coordinates(places.loc[list(zip(volume["release_id"], volume[side], strict=True))].to_numpy())
+        for side in ("origin_zone", "destination_zone")
+    ]
+    lines = shapely.linestrings(list(zip(ends[0], ends[1], strict=True))) if len(volume) else []
+    volume["window_start"] = volume["window_start"].astype("str")
+    return geopandas.GeoDataFrame(volume, geometry=lines, crs="EPSG:4326")

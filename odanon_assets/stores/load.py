@@ -1,0 +1,153 @@
+"""Bulk rows into PostGIS by COPY."""
+
+import io
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import csv
+from sqlalchemy import Connection, text
+
+from odanon_assets.stores.bundle import Bundle
+from odanon_assets.stores.content import zone_digests
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+_CHUNK = 250_000  # rows in memory as bytes at a time
+_EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
+_BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_BINARY_END = b"\xff\xff"
+_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8"}
+
+
+def zones(connection: Connection, table: "GeoDataFrame", release_no: int) -> pd.Series:
+    """Add the areas that the database does not hold yet and list the release's; zone id -> zone number."""
+    digests = zone_digests(table)
+    known = _numbers(connection, digests)
+    new = [at for at, digest in enumerate(digests) if digest not in known]
+    if new:
+        _add_zones(connection, table.iloc[new], [digests[at] for at in new])
+        known = _numbers(connection, digests)
+    numbers = np.array([known[digest] for digest in digests], dtype=np.int32)
+    members = pa.table(
+        {"release_no": np.full(len(numbers), release_no), "zone_no": numbers, "position": np.arange(len(numbers))}
+    )
+    copy(connection, "published.release_zone", members)
+    return pd.Series(numbers, index=table["zone_id"].to_numpy())
+
+
+def _numbers(connection: Connection, digests: list[bytes]) -> dict[bytes, int]:
+    rows = connection.execute(
+        text("SELECT digest, zone_no FROM published.zone WHERE digest = ANY(cast(:digests AS bytea[]))"),
+        {"digests": digests},
+    )
+    return {bytes(digest): number for digest, number in rows}
+
+
+def _add_zones(connection: Connection, table: "GeoDataFrame", digests: list[bytes]) -> None:
+    connection.execute(
+        text(
+            "CREATE TEMPORARY TABLE new_zone (digest text, zone_id text, hierarchy text, level smallint,"
+            " n_tiles bigint, area_km2 double precision, tiles text[], shape geometry) ON COMMIT DROP"
+        )
+    )
+    rows = pa.table(
+        {
+            "digest": ["\\x" + digest.hex() for digest in digests],
+            "zone_id": pa.array(table["zone_id"], pa.string()),
+            "hierarchy": pa.array(table["hierarchy"], pa.string()),
+            "level": table["level"].to_numpy(),
+            "n_tiles": table["n_tiles"].to_numpy(),
+            # Python writes the shortest text that reads back as the same number.
+            "area_km2": [repr(float(area)) for area in table["area_km2"]],
+            "tiles": [None if tiles is None else _array(tiles) for tiles in table["tiles"]],
+            "shape": table.geometry.to_wkb(hex=True).tolist(),
+        }
+    )
+    copy(connection, "new_zone", rows)
+    # In one order everywhere, so that two publishers that add the same zones wait and never deadlock.
+    connection.execute(
+        text(
+            "INSERT INTO published.zone (digest, zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry)"
+            " SELECT digest::bytea, zone_id, hierarchy, level, n_tiles, area_km2, tiles, ST_SetSRID(shape, 4326)"
+            " FROM new_zone ORDER BY digest ON CONFLICT (digest) DO NOTHING"
+        )
+    )
+
+
+def _array(texts: list[str]) -> str:
+    """A PostgreSQL array literal."""
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in texts)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
+
+
+def flows(connection: Connection, bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
+    """Add the flows of a release in PostgreSQL's binary format, which needs no text made and parsed.
+
+    The two texts of a row have few distinct values, so rows of equal texts share one record type.
+    """
+    table = bundle.flows
+    numbers = {
+        "release_no": np.full(len(table), release_no),
+        "time_bin": _microseconds(table["time_bin"]),
+        "origin_no": _numbered(table["origin_zone"], zone_no),
+        "destination_no": _numbered(table["destination_zone"], zone_no),
+        "trips": table["trips"].to_numpy(),
+        "position": np.arange(len(table)),
+        "window_start": np.full(len(table), (bundle.window_start - _EPOCH).days),
+    }
+    columns = ", ".join([*numbers, "segment", "persons_band"])
+    cursor = connection.connection.cursor()
+    for texts, rows in table.groupby(["segment", "persons_band"], dropna=False, sort=False).indices.items():
+        for start in range(0, len(rows), _CHUNK):
+            chosen = rows[start : start + _CHUNK]
+            records = _records({name: values[chosen] for name, values in numbers.items()}, texts)
+            stream = io.BytesIO(_BINARY_HEADER + records + _BINARY_END)
+            cursor.copy_expert(f"COPY published.flow ({columns}) FROM STDIN WITH (FORMAT binary)", stream)
+    cursor.close()
+
+
+def _microseconds(times: pd.Series) -> np.ndarray:
+    since_1970 = times.astype("datetime64[us, UTC]").to_numpy(dtype="datetime64[us]").astype(np.int64)
+    return since_1970 - (_EPOCH - date(1970, 1, 1)).days * 86_400_000_000
+
+
+def _records(numbers: dict[str, np.ndarray], texts: tuple[Any, Any]) -> bytes:
+    """Rows as PostgreSQL reads them: how many fields, then each field's length and big-endian value."""
+    fields: list[tuple[str, str]] = [("fields", ">i2")]
+    for name in numbers:
+        fields += [(f"{name}_size", ">i4"), (name, _BINARY_TYPES.get(name, ">i4"))]
+    encoded = [None if pd.isna(value) else str(value).encode() for value in texts]
+    for place, value in enumerate(encoded):
+        fields += [(f"size{place}", ">i4"), (f"text{place}", f"V{len(value or b'')}")]
+    dtype = np.dtype(fields)
+    rows = np.zeros(len(numbers["position"]), dtype=dtype)
+    rows["fields"] = len(numbers) + len(encoded)
+    for name, values in numbers.items():
+        rows[f"{name}_size"] = dtype[name].itemsize
+        rows[name] = values
+    for place, value in enumerate(encoded):
+        rows[f"size{place}"] = -1 if value is None else len(value)
+        if value:
+            rows[f"text{place}"] = np.void(value)
+    return rows.tobytes()
+
+
+def _numbered(names: pd.Series, zone_no: pd.Series) -> np.ndarray:
+    codes, unique = pd.factorize(names)
+    return zone_no[unique].to_numpy()[codes] if len(codes) else np.empty(0, dtype=np.int32)
+
+
+def copy(connection: Connection, table: str, rows: pa.Table) -> None:
+    """COPY rows into a table of ours whose first columns they are."""
+    columns = ", ".join(rows.column_names)
+    cursor = connection.connection.cursor()
+    for start in range(0, len(rows), _CHUNK):
+        buffer = io.BytesIO()
+        csv.write_csv(rows.slice(start, _CHUNK), buffer, csv.WriteOptions(include_header=False))
+        buffer.seek(0)
+        cursor.copy_expert(f"COPY {table} ({columns}) FROM STDIN WITH (FORMAT csv)", buffer)
+    cursor.close()

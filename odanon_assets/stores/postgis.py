@@ -1,0 +1,326 @@
+"""The PostGIS store: schemas and functions by `odanon db init`, bulk rows by COPY, one transaction a release."""
+
+import json
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from sqlalchemy import Connection, text
+
+from odanon.errors import OdanonError
+from odanon_assets.stores import load
+from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
+from odanon_assets.stores.content import sealed_manifest
+from odanon_assets.stores.database import transaction
+from odanon_assets.stores.interface import (
+    AUDIT_COLUMNS,
+    LEDGER_COLUMNS,
+    Act,
+    Gate,
+    closed,
+    ledger_row,
+    refusal,
+    zoning_version,
+)
+from odanon_assets.stores.verify import content_problems, read_sealed
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from shapely.geometry.base import BaseGeometry
+
+
+@dataclass(frozen=True, repr=False)
+class PostgisStore:
+    """Releases in a PostgreSQL database with PostGIS."""
+
+    url: str
+
+    def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
+        check_bundle(bundle)
+        with transaction(self.url) as connection:
+            # On its own: a new month must not keep the catalogue locked while its first release loads.
+            connection.execute(text("SELECT odanon.ensure_month(:day)"), {"day": bundle.window_start})
+        with transaction(self.url) as connection:
+            _lock(connection, bundle.product, bundle.window_start)
+            manifest = sealed_manifest(bundle)
+            current = _pointer(connection, bundle.product, bundle.window_start)
+            if current is not None and current.manifest == manifest and not current.purged:
+                return False
+            if current is not None and (act is None or current.purged):
+                raise _refused(bundle, current)
+            if _known(connection, bundle.release_id):
+                raise closed(bundle.product, bundle.window_start)
+            gate()
+            release_no = _insert(connection, bundle, manifest)
+            _point(connection, bundle, release_no, replacing=current is not None)
+            what = "publish" if current is None else "supersede"
+            _audit(connection, what, bundle.product, bundle.window_start, bundle.release_id, act if current else None)
+            connection.execute(text("SELECT odanon.ensure_product_view(:product)"), {"product": bundle.product})
+        return True
+
+    def purge(self, product: str, window_start: date, act: Act) -> bool:
+        check_name(product)
+        with transaction(self.url) as connection:
+            _lock(connection, product, window_start)
+            current = _pointer(connection, product, window_start)
+            if current is None or current.purged:
+                return False
+            where = {"product": product, "window_start": window_start}
+            for statement in _PURGE:
+                connection.execute(text(statement), where)
+            _audit(connection, "purge", product, window_start, current.release_id, act)
+        return True
+
+    def released(self, product: str, window_start: date) -> str | None:
+        with transaction(self.url) as connection:
+            current = _pointer(connection, product, window_start)
+        return None if current is None or current.purged else current.release_id
+
+    def windows(self, product: str) -> list[str]:
+        with transaction(self.url) as connection:
+            found = connection.execute(
+                text(
+                    "SELECT window_start FROM published.release_window"
+                    " WHERE product = :product AND NOT purged ORDER BY 1"
+                ),
+                {"product": product},
+            )
+            return [day.isoformat() for day in found.scalars()]
+
+    def flows(self, release_id: str) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            release = _release(connection, release_id)
+            rows = connection.execute(
+                text(
+                    "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.trips, f.persons_band FROM published.flow f"
+                    " JOIN published.zone o ON o.zone_no = f.origin_no"
+                    " JOIN published.zone d ON d.zone_no = f.destination_no"
+                    " WHERE f.release_no = :no AND f.window_start = :window ORDER BY f.position"
+                ),
+                {"no": release.release_no, "window": release.window_start},
+            ).all()
+        plain = [(release.product, release.window_start, *row, release_id) for row in rows]
+        frame = pd.DataFrame(plain, columns=list(FLOW_COLUMNS))
+        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips"}, "str")
+        frame = frame.astype({**text_columns, "trips": "int64"})
+        frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True).astype("datetime64[us, UTC]")
+        return frame
+
+    def zones(self, release_id: str) -> "GeoDataFrame":
+        import shapely
+        from geopandas import GeoDataFrame
+
+        with transaction(self.url) as connection:
+            release = _release(connection, release_id)
+            rows = connection.execute(
+                text(
+                    "SELECT z.zone_id, z.hierarchy, z.level, z.n_tiles, z.area_km2, z.tiles, ST_AsBinary(z.geometry)"
+                    " FROM published.release_zone m JOIN published.zone z USING (zone_no)"
+                    " WHERE m.release_no = :no ORDER BY m.position"
+                ),
+                {"no": release.release_no},
+            ).all()
+        names = ["zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles"]
+        frame = pd.DataFrame([row[:-1] for row in rows], columns=names)
+        frame = frame.astype({"zone_id": "str", "hierarchy": "str", "level": "int16", "n_tiles": "int64"})
+        shapes = [None if row[-1] is None else shapely.from_wkb(bytes(row[-1])) for row in rows]
+        return GeoDataFrame(frame, geometry=shapes, crs="EPSG:4326")
+
+    def report(self, release_id: str) -> str:
+        with transaction(self.url) as connection:
+            return _release(connection, release_id).report
+
+    def manifest_text(self, release_id: str) -> str:
+        with transaction(self.url) as connection:
+            return _release(connection, release_id).manifest
+
+    def problems(self, release_id: str) -> list[str]:
+        manifest, problems = read_sealed(self.manifest_text(release_id).encode())
+        parts = self.flows(release_id), self.zones(release_id), self.report(release_id)
+        return problems or content_problems(manifest, *parts)
+
+    def ledger(self) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            rows = connection.execute(
+                text(
+                    "SELECT r.manifest, CASE WHEN r.report IS NULL THEN 'purged' WHEN w.release_no IS NULL"
+                    " THEN 'superseded' ELSE 'visible' END FROM published.release r"
+                    " LEFT JOIN published.release_window w USING (release_no)"
+                    " ORDER BY r.product, r.window_start, r.release_no"
+                )
+            ).all()
+        return pd.DataFrame([ledger_row(json.loads(m), status) for m, status in rows], columns=list(LEDGER_COLUMNS))
+
+    def audit_log(self) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            rows = connection.execute(
+                text(f"SELECT {', '.join(AUDIT_COLUMNS)} FROM work.audit_log ORDER BY entry_no")
+            ).all()
+        return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS)).astype({"window_start": "str"})
+
+    def query(self, sql: str) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            connection.execute(text("SET TRANSACTION READ ONLY"))
+            connection.execute(text("SET LOCAL search_path = published, odanon, public"))
+            result = connection.execution_options(no_parameters=True).exec_driver_sql(sql)
+            if not result.returns_rows:
+                raise OdanonError("the statement gives no rows; ask with SELECT")
+            return pd.DataFrame(result.all(), columns=list(result.keys()))
+
+    def flow(
+        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+    ) -> float:
+        values = {"o": origin.wkb, "d": destination.wkb, "since": since, "until": until, "product": product}
+        with transaction(self.url) as connection:
+            return connection.execute(
+                text(
+                    "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product)"
+                ),
+                values,
+            ).scalar_one()
+
+    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
+        # Positions stand in for the names, so that the answer carries the index's own values.
+        located = areas.geometry.to_crs("EPSG:4326")
+        rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
+        with transaction(self.url) as connection:
+            connection.execute(
+                text("CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
+            )
+            connection.execute(text("INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))"), rows)
+            found = connection.execute(
+                text(
+                    "SELECT origin::integer, destination::integer, trips"
+                    " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product)"
+                ),
+                {"since": since, "until": until, "product": product},
+            ).all()
+        table = pd.DataFrame(found, columns=["origin", "destination", "trips"])
+        table = table.sort_values(["origin", "destination"], ignore_index=True)
+        for side in ("origin", "destination"):
+            table[side] = areas.index.to_numpy()[table[side].to_numpy(dtype="int64")]
+        return table
+
+    def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            found = connection.execute(
+                text(
+                    'SELECT * FROM odanon.crosswalk(:product, :old, :new) ORDER BY zone COLLATE "C", area COLLATE "C"'
+                ),
+                {"product": product, "old": old, "new": new},
+            ).all()
+        return pd.DataFrame(found, columns=["zone", "area", "share"])
+
+
+_PURGE = (
+    "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
+    " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
+    "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
+    " AND r.product = :product AND r.window_start = :window_start",
+    "DELETE FROM published.metric m USING published.release r WHERE m.release_no = r.release_no"
+    " AND r.product = :product AND r.window_start = :window_start",
+    "UPDATE published.release SET report = NULL WHERE product = :product AND window_start = :window_start",
+    "UPDATE published.release_window SET purged = true WHERE product = :product AND window_start = :window_start",
+    "DELETE FROM published.zone z WHERE NOT EXISTS (SELECT FROM published.release_zone m WHERE m.zone_no = z.zone_no)",
+)
+
+
+def _lock(connection: Connection, product: str, window_start: date) -> None:
+    """One publisher per window at a time; the lock ends with the transaction, however it ends."""
+    connection.execute(
+        text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"), {"key": f"odanon {product} {window_start}"}
+    )
+
+
+def _pointer(connection: Connection, product: str, window_start: date) -> Any:
+    return connection.execute(
+        text(
+            "SELECT r.release_id, r.manifest, w.purged FROM published.release_window w"
+            " JOIN published.release r USING (release_no) WHERE w.product = :product AND w.window_start = :window"
+        ),
+        {"product": product, "window": window_start},
+    ).one_or_none()
+
+
+def _refused(bundle: Bundle, current: Any) -> OdanonError:
+    if current.purged:
+        return closed(bundle.product, bundle.window_start)
+    return refusal(bundle.product, bundle.window_start, current.release_id)
+
+
+def _known(connection: Connection, release_id: str) -> bool:
+    found = connection.execute(text("SELECT 1 FROM published.release WHERE release_id = :id"), {"id": release_id})
+    return found.first() is not None
+
+
+def _release(connection: Connection, release_id: str) -> Any:
+    found = connection.execute(
+        text("SELECT * FROM published.release WHERE release_id = :id"), {"id": release_id}
+    ).one_or_none()
+    if found is None or found.report is None:
+        raise OdanonError(f"there is no release {release_id[:100]!r} in the database, or it was purged")
+    return found
+
+
+def _insert(connection: Connection, bundle: Bundle, manifest: str) -> int:
+    """All rows of a release; returns its number."""
+    parsed = json.loads(manifest)
+    parameters = parsed.get("parameters", {})
+    version = zoning_version(parsed)
+    connection.execute(
+        text("INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING"),
+        {"v": version, "z": json.dumps(parameters.get("zoning")), "h": json.dumps(parameters.get("hierarchy"))},
+    )
+    release_no = connection.execute(
+        text(
+            "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
+            " VALUES (:id, :product, :window, :version, :manifest, :report) RETURNING release_no"
+        ),
+        {
+            "id": bundle.release_id,
+            "product": bundle.product,
+            "window": bundle.window_start,
+            "version": version,
+            "manifest": manifest,
+            "report": bundle.report,
+        },
+    ).scalar_one()
+    zone_no = load.zones(connection, bundle.zones, release_no)
+    load.flows(connection, bundle, release_no, zone_no)
+    numbers = [
+        {"no": release_no, "name": name, "value": value}
+        for name, value in parsed.get("metrics", {}).items()
+        if isinstance(value, int | float) and value == value
+    ]
+    if numbers:
+        connection.execute(text("INSERT INTO published.metric VALUES (:no, :name, :value)"), numbers)
+    return release_no
+
+
+def _point(connection: Connection, bundle: Bundle, release_no: int, *, replacing: bool) -> None:
+    statement = (
+        "UPDATE published.release_window SET release_no = :no WHERE product = :product AND window_start = :window"
+        if replacing
+        else "INSERT INTO published.release_window (product, window_start, release_no) VALUES (:product, :window, :no)"
+    )
+    connection.execute(text(statement), {"product": bundle.product, "window": bundle.window_start, "no": release_no})
+
+
+def _audit(
+    connection: Connection, what: str, product: str, window_start: date, release_id: str, act: Act | None
+) -> None:
+    connection.execute(
+        text(
+            "INSERT INTO work.audit_log (act, product, window_start, release_id, by_name, reason)"
+            " VALUES (:act, :product, :window, :id, :by, :reason)"
+        ),
+        {
+            "act": what,
+            "product": product,
+            "window": window_start,
+            "id": release_id,
+            "by": act and act.by_name,
+            "reason": act and act.reason,
+        },
+    )

@@ -1,0 +1,143 @@
+"""The auditor: refuses a release when differences with what is already published isolate people (PRIVACY rule 5).
+
+All matrices that can share a trip with the candidate are refined into common atoms. Nested differences come first: a
+value less the values inside it. Then every linear combination of published values: none may depend on 1 to k - 1
+people. Then linear programs bound every small region that the releases together tell apart.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from odanon.privacy.bounds import Attacker, isolates
+from odanon.privacy.combinations import small_combinations
+from odanon.privacy.published import Content, PublishedMatrix, related
+from odanon.privacy.refinement import Refinement, Trips, families
+from odanon.privacy.verify import Finding, added_up
+
+MAX_PROGRAMS = 400  # beyond that many small regions a release is refused as unproven
+
+
+def audit(candidate: Sequence[PublishedMatrix], others: Iterable[PublishedMatrix]) -> list[Finding]:
+    """All broken rules of a release that is to be published next to others; an empty list is the pass.
+
+    `candidate` holds every matrix of the new release. Among `others` only those are read that overlap it, directly or
+    through each other. Each finding names the releases it takes, never a person.
+    """
+    fresh = set(map(id, candidate))
+    findings = []
+    for group in _components([*related(candidate, others), *candidate]):
+        if len(group) > 1 and any(id(matrix) in fresh for matrix in group):
+            findings += _audit_group(group, fresh)
+    return added_up(findings)
+
+
+def _components(matrices: list[PublishedMatrix]) -> list[list[PublishedMatrix]]:
+    """Matrices that overlap, directly or through each other."""
+    groups: list[list[PublishedMatrix]] = []
+    for matrix in matrices:
+        joined = [group for group in groups if any(matrix.overlaps(member) for member in group)]
+        groups = [group for group in groups if not any(group is other for other in joined)]
+        groups.append([member for group in joined for member in group] + [matrix])
+    return groups
+
+
+def _audit_group(matrices: list[PublishedMatrix], fresh: set[int]) -> list[Finding]:
+    contents = [matrix.load() for matrix in matrices]
+    report = _Report(matrices, fresh)
+    gone = [number for number, content in enumerate(contents) if content.rows is None]
+    if gone:
+        return [report.finding("input-kept", len(gone), "person-level rows that are no longer kept", gone)]
+    by_trips = _without_ids(contents)
+    if 0 < len(by_trips) < len(contents):
+        return [report.finding("comparable", len(by_trips), "rows without ids next to rows with ids", by_trips)]
+    k = min(matrix.k for matrix in matrices)  # whoever is in several releases has the weakest of their promises
+    trips = Trips.of(contents)
+    findings = _compare_inputs(trips, matrices, report, k)
+    if any(finding.rule == "comparable" for finding in findings):
+        return findings
+    made = families(matrices)
+    refinement = Refinement.of(trips, made, bool(by_trips))
+    findings += _differences(refinement, made, report, k)
+    return findings or _combinations(refinement, report, k) or _bounds(refinement, report, k)
+
+
+def _without_ids(contents: list[Content]) -> list[int]:
+    return [
+        number for number, content in enumerate(contents) if content.rows is not None and "person" not in content.rows
+    ]
+
+
+class _Report:
+    """Words a finding with the published releases behind it."""
+
+    def __init__(self, matrices: list[PublishedMatrix], fresh: set[int]) -> None:
+        self.matrices, self.fresh = matrices, fresh
+
+    def finding(self, rule: str, count: int, what: str, members: Iterable[int]) -> Finding:
+        chosen = [self.matrices[number] for number in members]
+        names = sorted({matrix.release_id for matrix in chosen if id(matrix) not in self.fresh})
+        if not names:
+            where = "within this release"
+        elif len(names) > 3:
+            where = f"together with {', '.join(names[:3])} and {len(names) - 3} more"
+        else:
+            where = f"together with {' and '.join(names)}"
+        return Finding(rule, count, f"{what}, {where}")
+
+
+def _compare_inputs(trips: Trips, matrices: list[PublishedMatrix], report: _Report, k: int) -> list[Finding]:
+    """Inputs that should be the same where they overlap: incomparable, or changed by 1 to k - 1 people."""
+    findings = []
+    for one, two in permutations(range(len(matrices)), 2):
+        wide, narrow = matrices[one], matrices[two]
+        if not wide.overlaps(narrow) or not wide.conditions.items() <= narrow.conditions.items():
+            continue
+        start, end = (
+            int(at.timestamp() * 1_000_000) for at in (max(wide.start, narrow.start), min(wide.end, narrow.end))
+        )
+        expected, missing = trips.missing(two, one, start, end)
+        changed = len(np.unique(trips.person[missing]))
+        if len(expected) and len(missing) == len(expected):
+            what = "inputs of one window without a row in common (other ids, tiles or time bins)"
+            findings.append(report.finding("comparable", 1, what, (one, two)))
+        elif 0 < changed < k:
+            what = f"an input changed by fewer than {k} people"
+            findings.append(report.finding("changed-input", 1, what, (one, two)))
+    return findings
+
+
+def _differences(refinement: Refinement, made: list[list[int]], report: _Report, k: int) -> list[Finding]:
+    findings = []
+    for outer, inner in permutations(range(len(made)), 2):
+        people = refinement.nested(outer, inner)
+        count = int(((people > 0) & (people < k)).sum())
+        if count:
+            what = f"regions of fewer than {k} people that remain of a flow less the flows inside it"
+            findings.append(report.finding("nested-difference", count, what, made[outer] + made[inner]))
+    return findings
+
+
+def _combinations(refinement: Refinement, report: _Report, k: int) -> list[Finding]:
+    count = small_combinations(refinement, k)
+    everything = range(len(report.matrices))
+    if count is None:
+        return [report.finding("unproven", 1, "values too entangled to prove that no combination isolates", everything)]
+    if count:
+        what = f"sums and differences of published values that depend on fewer than {k} people"
+        return [report.finding("combination", count, what, everything)]
+    return []
+
+
+def _bounds(refinement: Refinement, report: _Report, k: int) -> list[Finding]:
+    everything = range(len(report.matrices))
+    attacker = Attacker(refinement.incidence(), refinement.trips)
+    for number, region in enumerate(refinement.small_regions(k)):
+        if number == MAX_PROGRAMS:
+            what = f"more than {MAX_PROGRAMS} regions of fewer than {k} people to prove safe"
+            return [report.finding("unproven", 1, what, everything)]
+        if isolates(*attacker.bounds(region), k):
+            what = f"a region of fewer than {k} people that linear programming pins down"
+            return [report.finding("bounds", 1, what, everything)]
+    return []

@@ -1,0 +1,104 @@
+"""What the auditor reads of a published matrix, as plain tables that any store can fill."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+
+from odanon.privacy.coverage import Coverage, Ints, Line, codes_of
+
+TOTAL = "all"  # the segment of everybody
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The tables of a matrix: what is public, and the restricted rows it was made from.
+
+    `flows`: origin, destination (areas). `origin_tiles`, `destination_tiles`: area, tile. `rows`: time (an instant
+    that names the same trip in every matrix), origin, destination (tiles), person, trips; person ids must be
+    comparable among the matrices that are audited together. None: the rows are no longer kept. `assignment`
+    (origin, destination, flow) belongs to releases whose areas overlap.
+    """
+
+    flows: pd.DataFrame
+    origin_tiles: pd.DataFrame
+    destination_tiles: pd.DataFrame
+    rows: pd.DataFrame | None
+    assignment: pd.DataFrame | None = None
+
+    def row_flow(self, rows: pd.DataFrame) -> Ints:
+        """The flow that every row counts in, -1 where it is suppressed."""
+        if self.assignment is not None:
+            told = self.assignment.astype({"origin": "str", "destination": "str"})
+            flow = told.set_index(["origin", "destination"])["flow"]
+            pairs = pd.MultiIndex.from_arrays([rows[side].astype("str") for side in ("origin", "destination")])
+            return flow.reindex(pairs).fillna(-1).to_numpy(np.int64)
+        lines = Line.of(self.origin_tiles), Line.of(self.destination_tiles)
+        sides = tuple(zip(lines, ("origin", "destination"), strict=True))
+        areas = [line.areas.get_indexer(pd.Index(self.flows[side].astype("str"))) for line, side in sides]
+        places = []
+        for line, side in sides:
+            code, names = codes_of(rows[side])
+            places.append(line.positions(names)[code])
+        return Coverage.of(areas[0], areas[1], *lines).flow_at(places[0], places[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedMatrix:
+    """One matrix of a release: a time window, a segment and the promise it was published under.
+
+    `source` names the data it was made from; matrices of different sources have nobody in common to tell apart.
+    `segment` is `all`, or conditions such as `sex=F` or `sex=F,age=25-64` (plain names exclude each other). `load` reads the tables and is called
+    only for matrices that overlap the candidate.
+    """
+
+    release_id: str
+    product: str
+    source: str
+    start: datetime
+    end: datetime
+    k: int
+    unit: str
+    load: Callable[[], Content]
+    segment: str = TOTAL
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The segment as attribute -> value; empty for everybody."""
+        if self.segment == TOTAL:
+            return {}
+        parts = (part.rpartition("=") for part in self.segment.split(","))
+        return {name: value for name, _, value in parts}
+
+    @property
+    def family(self) -> tuple[str, str, float, str]:
+        """Matrices of one family are the parts (days, sexes) that one product is published in."""
+        attributes = ",".join(sorted(self.conditions))
+        return self.product, attributes, (self.end - self.start).total_seconds(), self.unit
+
+    def overlaps(self, other: "PublishedMatrix") -> bool:
+        """Whether one trip can count in both."""
+        mine, theirs = self.conditions, other.conditions
+        return (
+            self.source == other.source
+            and self.start < other.end
+            and other.start < self.end
+            and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+        )
+
+
+def related(candidate: Iterable[PublishedMatrix], others: Iterable[PublishedMatrix]) -> list[PublishedMatrix]:
+    """The others that overlap the candidate, or overlap one that does, and so on, by release and start."""
+    waiting, found = sorted(others, key=lambda m: (m.start, m.end, m.release_id, m.segment)), []
+    frontier = list(candidate)
+    while frontier:
+        first = min(matrix.start for matrix in frontier)
+        last = max(matrix.end for matrix in frontier)
+        near = [m for m in waiting if m.start < last and first < m.end and any(m.overlaps(f) for f in frontier)]
+        chosen = set(map(id, near))
+        waiting = [matrix for matrix in waiting if id(matrix) not in chosen]
+        found += near
+        frontier = near
+    return found

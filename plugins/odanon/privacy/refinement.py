@@ -1,0 +1,174 @@
+"""The common refinement of overlapping matrices: the finest groups of trips that no published value separates.
+
+Trips are told apart by the flow they count in, matrix by matrix. A group with the same flows everywhere is an atom;
+every published value is a sum of atoms, and so is whatever differences of published values can reveal. Tile pairs
+without traffic take no part: an area that nobody visits protects nobody.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from odanon.privacy.coverage import Ints, spread
+from odanon.privacy.published import Content, PublishedMatrix
+
+_IDENTITY = ("time", "origin", "destination", "person", "trips")
+
+
+@dataclass(frozen=True, eq=False)
+class Trips:
+    """The distinct input rows of several matrices."""
+
+    rows: list[Ints]  # by matrix: the numbers of its input rows
+    flow: list[Ints]  # by matrix: the flow each of them counts in, -1 = suppressed
+    person: Ints
+    trips: Ints
+    time: Ints  # microseconds since 1970, UTC
+
+    @classmethod
+    def of(cls, contents: Sequence[Content]) -> "Trips":
+        """Rows are the same when time, tiles, person and trips are; without ids, each pair is one row."""
+        tables = [_plain(content.rows) for content in contents if content.rows is not None]
+        merged = pd.concat(tables, ignore_index=True)
+        code = np.zeros(len(merged), dtype=np.int64)
+        for name in _IDENTITY:
+            part, names = pd.factorize(merged[name])
+            code, _ = pd.factorize(code * (len(names) + 1) + part)
+        first = np.empty(int(code.max(initial=-1)) + 1, dtype=np.int64)
+        first[code[::-1]] = np.arange(len(code))[::-1]
+        person, _ = pd.factorize(merged["person"].to_numpy()[first])
+        return cls(
+            rows=np.split(code, np.cumsum([len(table) for table in tables])[:-1]),
+            flow=[content.row_flow(table) for content, table in zip(contents, tables, strict=True)],
+            person=person.astype(np.int64),
+            trips=merged["trips"].to_numpy(np.int64)[first],
+            time=pd.DatetimeIndex(merged["time"].iloc[first]).as_unit("us").asi8,
+        )
+
+    def missing(self, narrow: int, wide: int, start: int, end: int) -> tuple[Ints, Ints]:
+        """Rows of one matrix within a stretch of time, and those of them that another matrix does not have."""
+        time = self.time[self.rows[narrow]]
+        expected = self.rows[narrow][(time >= start) & (time < end)]
+        return expected, np.setdiff1d(expected, self.rows[wide])
+
+
+def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """The identifying columns in types that can be stacked; a table without ids gets an empty one."""
+    table = rows if "person" in rows else rows.assign(person=0)
+    table = table.loc[table["trips"] > 0, list(_IDENTITY)]
+    return table.astype({"origin": "str", "destination": "str"}).assign(time=pd.to_datetime(table["time"], utc=True))
+
+
+def families(matrices: Sequence[PublishedMatrix]) -> list[list[int]]:
+    """Matrices in families of disjoint parts: the days of a product, its sexes; a re-issue starts a family."""
+    made: list[list[int]] = []
+    for number, matrix in enumerate(matrices):
+        for family in made:
+            fits = matrices[family[0]].family == matrix.family
+            if fits and not any(matrix.overlaps(matrices[member]) for member in family):
+                family.append(number)
+                break
+        else:
+            made.append([number])
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Atoms of the refinement and the people in each."""
+
+    signature: Ints  # (atom, family): the flow of the family that holds the atom, -1 = none
+    trips: Ints  # by atom
+    holder: Ints  # sorted distinct (atom, person) as two columns
+    by_trips: bool  # count trips where nobody has an id
+
+    @classmethod
+    def of(cls, trips: Trips, made: list[list[int]], by_trips: bool) -> "Refinement":
+        """Group the rows by the flows they count in."""
+        by_family = np.full((len(trips.trips), len(made)), -1, dtype=np.int64)
+        n_flows = 0
+        for column, members in enumerate(made):
+            for number in members:
+                flow = trips.flow[number]
+                counted = flow >= 0
+                by_family[trips.rows[number][counted], column] = flow[counted] + n_flows
+                n_flows += int(flow.max(initial=-1)) + 1
+        shown = (by_family >= 0).any(axis=1)
+        code = np.zeros(int(shown.sum()), dtype=np.int64)
+        for column in by_family[shown].T:
+            part, names = pd.factorize(column)
+            code, _ = pd.factorize(code * (len(names) + 1) + part)
+        first = np.unique(code, return_index=True)[1]
+        person = trips.person[shown]
+        width = int(person.max(initial=0)) + 1
+        pairs = np.unique(code * width + person)
+        return cls(
+            signature=by_family[shown][first],
+            trips=np.bincount(code, trips.trips[shown], len(first)).astype(np.int64),
+            holder=np.column_stack(np.divmod(pairs, width)),
+            by_trips=by_trips,
+        )
+
+    def people(self, group: Ints, atom: Ints, n_groups: int) -> Ints:
+        """Distinct people in each group of atoms, given as (group, atom) pairs."""
+        if self.by_trips:
+            return np.bincount(group, self.trips[atom], n_groups).astype(np.int64)
+        start = np.searchsorted(self.holder[:, 0], np.arange(len(self.trips) + 1))
+        pair, step = spread(np.diff(start)[atom])
+        person = self.holder[start[atom][pair] + step, 1]
+        width = int(self.holder[:, 1].max(initial=0)) + 1
+        return np.bincount(np.unique(group[pair] * width + person) // width, minlength=n_groups)
+
+    def nested(self, outer: int, inner: int) -> Ints:
+        """People in what remains of each flow of one family after taking away the flows of another inside it.
+
+        Only flows that have some inside are told. Taking away fewer leaves more people, so that this is the
+        smallest remainder the two families give.
+        """
+        f, g = self.signature[:, outer], self.signature[:, inner]
+        inside = _only_container(f, g)
+        taken = (g >= 0) & (inside[g] >= 0)
+        flows = np.unique(f[taken])
+        left = np.flatnonzero(np.isin(f, flows) & ~taken)
+        return self.people(np.searchsorted(flows, f[left]), left, len(flows))
+
+    def incidence(self) -> sparse.csr_array:
+        """(flow, atom): which atoms every published value adds up."""
+        flows, atoms = [], []
+        for column in self.signature.T:
+            held = np.flatnonzero(column >= 0)
+            flows.append(column[held])
+            atoms.append(held)
+        names, row = np.unique(np.concatenate(flows), return_inverse=True)
+        column = np.concatenate(atoms)
+        return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(names), len(self.trips)))
+
+    def small_regions(self, k: int) -> Iterator[Ints]:
+        """Sets of atoms with 1 to k - 1 people that some of the families tell apart."""
+        n_families = self.signature.shape[1]
+        seen: set[bytes] = set()
+        for size in sorted({2, 3, n_families}):
+            for chosen in combinations(range(n_families), size):
+                part = self.signature[:, chosen]
+                touched = np.flatnonzero((part >= 0).sum(axis=1) >= 1)
+                _, group = np.unique(part[touched], axis=0, return_inverse=True)
+                people = self.people(group, touched, int(group.max(initial=-1)) + 1)
+                for number in np.flatnonzero((people > 0) & (people < k)):
+                    region = touched[group == number]
+                    if region.tobytes() not in seen:
+                        seen.add(region.tobytes())
+                        yield region
+
+
+def _only_container(f: Ints, g: Ints) -> Ints:
+    """By flow of g: the flow of f that holds all of its atoms, -1 where none does."""
+    n = int(g.max(initial=-1)) + 2  # the last place answers for g = -1
+    low, high = np.full(n, np.iinfo(np.int64).max), np.full(n, -1, dtype=np.int64)
+    held = g >= 0
+    np.minimum.at(low, g[held], f[held])
+    np.maximum.at(high, g[held], f[held])
+    return np.where(low == high, high, -1)

@@ -1,0 +1,80 @@
+"""Flows between areas that a user draws, estimated from a release.
+
+A published flow is taken to be spread evenly over the ground of its origin zone and of its destination zone, the
+continuous form of the even spread over tiles in 000 equation 2. The part of it between two drawn areas is then
+trips x (share of the origin zone inside one area) x (share of the destination zone inside the other).
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import shapely
+
+from odanon.errors import OdanonError
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame, GeoSeries
+    from shapely.geometry.base import BaseGeometry
+
+EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any size
+
+
+def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
+    """Columns zone (position in zones), area (index of areas), share of the zone's ground inside the area."""
+    areas = _checked(areas)
+    shapes = np.asarray(zones.geometry)
+    area_at, zone_at = shapely.STRtree(shapes).query(np.asarray(areas), predicate="intersects")
+    drawn = np.asarray(areas)
+    shapely.prepare(drawn)
+    share = np.ones(len(zone_at))
+    part = ~shapely.covers(drawn[area_at], shapes[zone_at])
+    inside = shapely.intersection(drawn[area_at[part]], shapes[zone_at[part]])
+    whole, first = np.unique(zone_at[part], return_inverse=True)
+    share[part] = _ground(inside) / _ground(shapes[whole])[first]
+    kept = share > 0
+    table = pd.DataFrame({"zone": zone_at[kept], "area": areas.index.to_numpy()[area_at[kept]], "share": share[kept]})
+    return table.sort_values(["zone", "area"], kind="stable", ignore_index=True)
+
+
+def reconstruct(flows: pd.DataFrame, zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
+    """Estimated trips between all pairs of areas: origin, destination (index of areas), trips.
+
+    `flows` has origin_zone, destination_zone and trips, `zones` has zone_id; pairs without trips are left out.
+    """
+    shares = zone_shares(zones, areas)
+    shares["zone"] = zones["zone_id"].to_numpy()[shares["zone"]]
+    volume = flows.groupby(["origin_zone", "destination_zone"], as_index=False)["trips"].sum()
+    from_area = shares.rename(columns={"zone": "origin_zone", "area": "origin", "share": "from_share"})
+    to_area = shares.rename(columns={"zone": "destination_zone", "area": "destination", "share": "to_share"})
+    joined = volume.merge(from_area, on="origin_zone").merge(to_area, on="destination_zone")
+    joined["trips"] = joined["trips"] * joined["from_share"] * joined["to_share"]
+    return joined.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+
+
+def flow_between(
+    flows: pd.DataFrame, zones: "GeoDataFrame", origin: "BaseGeometry", destination: "BaseGeometry"
+) -> float:
+    """Estimated trips from one drawn area to another (EPSG:4326)."""
+    import geopandas
+
+    drawn = geopandas.GeoSeries([origin, destination], crs="EPSG:4326")
+    matrix = reconstruct(flows, zones, drawn)
+    return float(matrix.loc[(matrix["origin"] == 0) & (matrix["destination"] == 1), "trips"].sum())
+
+
+def _checked(areas: "GeoSeries") -> "GeoSeries":
+    if areas.crs is None:
+        raise OdanonError("the drawn areas have no coordinate reference system; declare one, such as EPSG:4326")
+    if areas.index.has_duplicates:
+        raise OdanonError("two drawn areas have the same name; give every area its own")
+    areas = areas.to_crs("EPSG:4326")
+    if areas.isna().any() or areas.is_empty.any() or not areas.geom_type.isin(["Polygon", "MultiPolygon"]).all():
+        raise OdanonError("a drawn area is not a polygon; draw polygons only")
+    return areas.make_valid()
+
+
+def _ground(shapes: "np.ndarray") -> "np.ndarray":
+    import geopandas
+
+    return geopandas.GeoSeries(shapes, crs="EPSG:4326").to_crs(EQUAL_AREA).area.to_numpy()

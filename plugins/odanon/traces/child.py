@@ -1,0 +1,90 @@
+"""The process that opens foreign files: `python -m odanon.traces.child BYTES` reads a job, writes Arrow batches.
+
+It tells on standard error which file it is at and, if it refuses one, why: file numbers and codes, nothing else.
+"""
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from odanon.traces.columns import Converter, schema_of
+from odanon.traces.formats import raw_batches
+from odanon.traces.unpack import RefusedError
+
+_OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
+_DAMAGED = (pa.ArrowException, OSError, EOFError, ValueError, KeyError, TypeError, IndexError, OverflowError)
+
+
+def main(limit: int) -> int:
+    job = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    converter = Converter(job["columns"], job["zone"], job["time_format"])
+    with pa.ipc.new_stream(sys.stdout.buffer, schema_of(job["columns"])) as writer:
+        for number in range(len(job["files"])):
+            _report(file=number)
+            try:
+                for batch in _file_batches(job, number, converter):
+                    writer.write_batch(batch)
+            except RefusedError as refused:
+                _report(file=number, code=refused.code, column=refused.column)
+                return 1
+            except BrokenPipeError:
+                return 0  # nobody reads on
+            except _OUT_OF_MEMORY:
+                _report(file=number, code="memory")
+                return 1
+            except _DAMAGED:
+                _report(file=number, code="damaged")
+                return 1
+    return 0
+
+
+def _file_batches(job: dict[str, Any], number: int, converter: Converter) -> Iterator[pa.RecordBatch]:
+    path = job["files"][number]
+    person = job["persons"][number] if job["persons"] else None
+    with _open(path, job["protocol"]) as (file, size):
+        for raw, lost in raw_batches(file, size, path, job["columns"], job["delimiter"], job["time_format"]):
+            yield converter.convert(raw, lost, person)
+
+
+class _open:  # noqa: N801 - reads like the builtin
+    """A file and its size; whatever goes wrong at opening makes the file unreadable."""
+
+    def __init__(self, path: str, protocol: str) -> None:
+        try:
+            if protocol == "file":
+                self._file: BinaryIO = open(path, "rb")  # noqa: SIM115 - closed by __exit__
+                self._size = os.fstat(self._file.fileno()).st_size
+            else:
+                import fsspec  # slow to import, and most files are local
+
+                filesystem = fsspec.filesystem(protocol)
+                self._file = filesystem.open(path, "rb")
+                self._size = int(filesystem.size(path))
+        except Exception:
+            raise RefusedError("unreadable") from None
+
+    def __enter__(self) -> tuple[BinaryIO, int]:
+        return self._file, self._size
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _report(**facts: Any) -> None:
+    sys.stderr.write(json.dumps(facts) + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    try:
+        code = main(int(sys.argv[1]))
+        sys.stdout.flush()
+    except BaseException:  # a traceback could carry what was in the file
+        code = 1
+    os._exit(code)

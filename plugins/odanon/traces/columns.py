@@ -1,0 +1,214 @@
+"""Raw columns of a file turned into text, numbers and times, row by row where a row is bad; runs in the child process."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from odanon.traces.unpack import RefusedError
+
+TEXT = pa.dictionary(pa.int32(), pa.large_string())
+TIME = pa.timestamp("us", "UTC")
+_TYPES = {"text": TEXT, "number": pa.float64(), "time": TIME, "texts": pa.list_(pa.large_string())}
+_EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
+_EXACT = float(1 << 53)
+
+
+def schema_of(columns: list[dict[str, Any]]) -> pa.Schema:
+    """What the child sends: each column by our name, and beside a time whether it lacks a zone."""
+    fields = [pa.field(column["name"], _TYPES[column["kind"]]) for column in columns]
+    marks = [pa.field(f"{column['name']}_unzoned", pa.bool_()) for column in columns if column["kind"] == "time"]
+    return pa.schema([*fields, *marks])
+
+
+class Converter:
+    """Turns raw batches into batches of one schema."""
+
+    def __init__(self, columns: list[dict[str, Any]], zone: str | None, time_format: str) -> None:
+        self._columns = columns
+        self._zone = zone
+        self._time_format = time_format
+        self._schema = schema_of(columns)
+
+    def convert(self, raw: pa.RecordBatch, lost: int, person: str | None) -> pa.RecordBatch:
+        """The rows of a batch, then one empty row for each that was lost; `person` fills a column of that name."""
+        arrays: dict[str, pa.Array] = {}
+        for column in self._columns:
+            name, kind = column["name"], column["kind"]
+            if person is not None and name == "person":
+                arrays[name] = pa.array([person] * raw.num_rows, pa.large_string()).dictionary_encode()
+            elif column["source"] not in raw.schema.names:
+                arrays[name] = pa.nulls(raw.num_rows, _TYPES[kind])
+            else:
+                self._put(arrays, column, raw.column(column["source"]))
+        rows = [arrays[name] if name in arrays else _all_false(raw.num_rows) for name in self._schema.names]
+        if lost:
+            rows = [_longer(array, lost) for array in rows]
+        return pa.RecordBatch.from_arrays(rows, schema=self._schema)
+
+    def _put(self, arrays: dict[str, pa.Array], column: dict[str, Any], values: pa.Array) -> None:
+        name, kind = column["name"], column["kind"]
+        try:
+            if kind == "time":
+                arrays[name], arrays[f"{name}_unzoned"] = self._times(values, column["source"])
+            else:
+                arrays[name] = _CONVERSIONS[kind](values)
+        except (pa.ArrowNotImplementedError, TypeError):
+            raise RefusedError("bad_type", column["source"]) from None
+
+    def _times(self, values: pa.Array, source: str) -> tuple[pa.Array, pa.Array]:
+        """(times in UTC, which of them are wall-clock times that no zone places)."""
+        values = _plain(values)
+        if pa.types.is_timestamp(values.type):
+            stamps, aware = values, values.type.tz is not None
+        elif self._time_format in _EPOCH_US:
+            stamps, aware = _from_epoch(_numbers(values), _EPOCH_US[self._time_format]), True
+        elif not _is_text(values.type):
+            raise RefusedError("time_unit" if _is_number(values.type) else "bad_type", source)
+        elif self._time_format != "auto":
+            stamps = pc.strptime(_utf8(values), format=self._time_format, unit="us", error_is_null=True)
+            aware = False
+        else:
+            return self._iso(_utf8(values))
+        if aware:
+            return stamps.cast(TIME, safe=False), _all_false(len(stamps))
+        return self._placed(stamps.cast(pa.timestamp("us"), safe=False))
+
+    def _iso(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """ISO 8601 with or without offset; what is neither becomes null."""
+        try:
+            return texts.cast(TIME), _all_false(len(texts))
+        except pa.ArrowInvalid:
+            pass
+        try:
+            return self._placed(texts.cast(pa.timestamp("us")))
+        except pa.ArrowInvalid:
+            read = [_iso_time(text) for text in texts.to_pylist()]
+        wall = pa.array([t if t is not None and t.tzinfo is None else None for t in read], pa.timestamp("us"))
+        zoned = pa.array([t if t is not None and t.tzinfo is not None else None for t in read], TIME)
+        placed, unzoned = self._placed(wall)
+        return pc.coalesce(zoned, placed), unzoned
+
+    def _placed(self, wall: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Wall-clock times in the declared zone; those it has twice or never stay unplaced, all without a zone."""
+        there = wall.is_valid()
+        if self._zone is None:
+            return wall.cast(pa.int64()).cast(TIME), there
+        early, late = (
+            pc.assume_timezone(wall, self._zone, ambiguous=side, nonexistent=side).cast(TIME)
+            for side in ("earliest", "latest")
+        )
+        return early, pc.and_(there, pc.fill_null(pc.not_equal(early, late), False))
+
+
+def _iso_time(text: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.strip()) if text else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _from_epoch(numbers: pa.Array, microseconds: int) -> pa.Array:
+    scaled = pc.multiply(numbers, float(microseconds))
+    usable = pc.fill_null(pc.less(pc.abs(scaled), _EXACT), False)
+    return pc.round(pc.if_else(usable, scaled, None)).cast(pa.int64()).cast(TIME)
+
+
+def _numbers(values: pa.Array) -> pa.Array:
+    """Floats; null where a text is no number."""
+    values = _plain(values)
+    if not _is_text(values.type):
+        if not _is_number(values.type):
+            raise TypeError
+        return values.cast(pa.float64(), safe=False)
+    texts = pc.utf8_trim_whitespace(_utf8(values))
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return pa.array([_float(text) for text in texts.to_pylist()], pa.float64())
+
+
+def _coordinates(values: pa.Array) -> pa.Array:
+    """Floats in which -0.0 is 0.0, so that equal places are the same bytes."""
+    return pc.add(_numbers(values), 0.0)
+
+
+def _float(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """A dictionary of distinct texts; numbers are written out, bytes that are no text are escaped."""
+    if pa.types.is_dictionary(values.type):
+        names = values.dictionary
+        if names.null_count or len(names.unique()) < len(names):
+            return _texts(_plain(values))
+        return pa.DictionaryArray.from_arrays(values.indices.cast(pa.int32()), _written(names))
+    if pa.types.is_nested(values.type):
+        raise TypeError
+    if _is_text(values.type) and not pa.types.is_large_string(values.type):
+        values = _utf8(values)
+    encoded = values.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(encoded.indices, _written(encoded.dictionary))
+
+
+def _written(names: pa.Array) -> pa.Array:
+    return (_utf8(names) if _is_text(names.type) else names).cast(pa.large_string())
+
+
+def _lists(values: pa.Array) -> pa.Array:
+    if not pa.types.is_list(values.type) and not pa.types.is_large_list(values.type):
+        raise TypeError
+    return values.cast(_TYPES["texts"])
+
+
+def _utf8(values: pa.Array) -> pa.Array:
+    """Text of bytes; bytes that are no UTF-8 are escaped, so that different ids stay different."""
+    try:
+        return values.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        octets = values.cast(pa.large_binary()).to_pylist()
+        texts = [None if item is None else item.decode("utf-8", "backslashreplace") for item in octets]
+        return pa.array(texts, pa.large_string())
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    tests: tuple[Callable[[pa.DataType], bool], ...] = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _all_false(rows: int) -> pa.Array:
+    return pa.repeat(False, rows)
+
+
+def _longer(array: pa.Array, rows: int) -> pa.Array:
+    """The array and so many nulls (False in marks)."""
+    if pa.types.is_boolean(array.type):
+        return pa.concat_arrays([array, _all_false(rows)])
+    if pa.types.is_dictionary(array.type):
+        indices = pa.concat_arrays([array.indices, pa.nulls(rows, array.type.index_type)])
+        return pa.DictionaryArray.from_arrays(indices, array.dictionary)
+    return pa.concat_arrays([array, pa.nulls(rows, array.type)])
+
+
+_CONVERSIONS = {"text": _texts, "number": _coordinates, "texts": _lists}

@@ -1,0 +1,110 @@
+"""Which files hold a day, told from their names alone; nothing is opened.
+
+A path is a file, a folder, a glob or an fsspec URL of one of these. With a date template (`{date}`, or
+`{date:%Y%m%d}` for another spelling) only the days asked for are listed. Without one, folders such as
+`date=2026-03-02` or `year=2026/month=3/day=2` date the files in them; files without a date belong to every day.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import fsspec
+from pydantic import AfterValidator
+
+from odanon.errors import OdanonError
+
+_DATE = re.compile(r"\{date(?::([^{}]+))?\}")
+_FOLDER = re.compile(r"(?:^|/)(?:date|day|dt|ds)=(\d{4}-\d{2}-\d{2})(?=/)")
+_FOLDERS = re.compile(r"(?:^|/)year=(\d{4})/month=(\d{1,2})/day=(\d{1,2})(?=/)")
+_SHOWN = 120
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError("write an IANA time zone such as Europe/Paris or UTC") from None
+    return name
+
+
+ZoneName = Annotated[str, AfterValidator(_known_zone)]
+
+
+def shown(path: str) -> str:
+    """A path fit for a message: one line, no control or direction-changing characters, the middle cut out."""
+    if len(path) > _SHOWN:
+        path = f"{path[: _SHOWN // 2]}...{path[-_SHOWN // 2 :]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in path)
+
+
+def days_of(start: datetime, end: datetime, zone: str) -> list[date]:
+    """The civil days of a zone that [start, end) touches."""
+    first = start.astimezone(ZoneInfo(zone)).date()
+    last = (end - timedelta(microseconds=1)).astimezone(ZoneInfo(zone)).date()
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files under a path whose names end in one of the suffixes."""
+
+    path: str
+    suffixes: tuple[str, ...]
+
+    def on(self, days: list[date]) -> list[str]:
+        """The files of these days and the files without a date, sorted."""
+        if _DATE.search(self.path):
+            return sorted({path for day in days for path in self._under(_dated(self.path, day))})
+        return sorted(path for path in self._under(self.path) if _day_of(path) in (*days, None))
+
+    def available(self, day: date) -> bool:
+        """Whether there is a file of this day, or one without a date."""
+        return bool(self.on([day]))
+
+    @property
+    def protocol(self) -> str:
+        """How a child process opens the same file system."""
+        return self.path.split("://", 1)[0] if "://" in self.path else "file"
+
+    def _under(self, path: str) -> Iterator[str]:
+        filesystem, root = _open_path(path)
+        matches = [root] if filesystem.exists(root) else filesystem.glob(root)
+        for top in matches:
+            found = filesystem.find(top) if filesystem.isdir(top) else [top]
+            for name in found:
+                inside = name[len(top) :] if name != top else name.rsplit("/", 1)[-1]
+                if name.lower().endswith(self.suffixes) and not re.search(r"(?:^|/)[._]", inside):
+                    yield name
+
+
+def _open_path(path: str) -> tuple[Any, str]:
+    if "://" not in path:  # a plain path is taken as it is; fsspec would read `::` in it as a chain
+        filesystem = fsspec.filesystem("file")
+        return filesystem, filesystem._strip_protocol(path)
+    try:
+        return fsspec.core.url_to_fs(path)
+    except (ImportError, ValueError):
+        raise OdanonError(
+            f"the source's path {shown(path.split('://')[0])}://... needs a package that is not installed;"
+            " install the fsspec driver of that store"
+        ) from None
+
+
+def _dated(template: str, day: date) -> str:
+    return _DATE.sub(lambda match: day.strftime(match[1] or "%Y-%m-%d"), template)
+
+
+def _day_of(path: str) -> date | None:
+    """The day that the folders of a path name; None when they name none."""
+    try:
+        if found := _FOLDER.search(path):
+            return date.fromisoformat(found[1])
+        if found := _FOLDERS.search(path):
+            return date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        pass
+    return None

@@ -1,0 +1,174 @@
+"""File formats as streams of raw columns, bounded in memory whatever the file says; runs in the child process.
+
+Each function yields (batch of the wanted columns under their names in the file, number of rows that could not be
+parsed at all). Such rows count as read and are quarantined, so that nothing disappears.
+"""
+
+import csv
+import io
+import json
+import re
+import resource
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet as pq
+
+from odanon.traces.logformats import gpx, plt
+from odanon.traces.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
+
+# What honest files stay far below: a point takes bytes.
+_ROWS_PER_BYTE, _FREE_ROWS = 64, 1_000_000
+_ROW_GROUP_SHARE = 0.5  # of the memory limit
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+_JSON_KINDS = {"text": pa.string(), "number": pa.float64(), "texts": pa.list_(pa.string())}
+
+
+def raw_batches(
+    file: BinaryIO, size: int, path: str, columns: list[dict[str, Any]], delimiter: str, time_format: str
+) -> Raw:
+    """The wanted columns of one file, whose format its name tells."""
+    name = path.lower()
+    if name.endswith((".parquet", ".pq")):
+        return _parquet(file, size, columns)
+    codec = next((codec for suffix, codec in _CODECS.items() if name.endswith(suffix)), None)
+    text = Unpacked(file, size, codec)
+    plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
+    if plain.endswith((".csv", ".txt", ".tsv")):
+        return _csv(text, columns, delimiter)
+    if plain.endswith(".gpx"):
+        return gpx(text)
+    if plain.endswith(".plt"):
+        return plt(text)
+    return _json_lines(text, columns, time_format)
+
+
+def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
+    """The footer first: its counts must fit the size of the file (compression bombs)."""
+    texts = [column["source"] for column in columns if column["kind"] == "text"]
+    handle = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True)
+    footer = handle.metadata
+    if footer.num_rows > size * _ROWS_PER_BYTE + _FREE_ROWS:
+        raise RefusedError("bomb")
+    wanted = _present(columns, handle.schema_arrow.names)
+    largest = resource.getrlimit(resource.RLIMIT_AS)[0] * _ROW_GROUP_SHARE
+    for group in range(footer.num_row_groups):
+        chunks = [footer.row_group(group).column(i) for i in range(footer.num_columns)]
+        unpacked = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in wanted)
+        if not 0 <= unpacked <= largest:
+            raise RefusedError("row_group")
+    for batch in handle.iter_batches(BATCH_ROWS, columns=wanted):
+        yield batch, 0
+
+
+def _present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
+    """The names of the wanted columns; a missing one is refused unless it may be absent."""
+    for column in columns:
+        if column["source"] not in names and not column["optional"]:
+            raise RefusedError("no_column", column["source"])
+    return [column["source"] for column in columns if column["source"] in names]
+
+
+def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
+    """All columns as bytes; a row with too many or too few fields is lost, and counted."""
+    first = b""
+    while b"\n" not in first and len(first) < ROW_BYTES and (more := text.read(1 << 16)):
+        first += more
+    header = first.decode("utf-8-sig", "replace")
+    names = next(csv.reader([header.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
+    wanted = _present(columns, names)
+    lost = 0
+
+    def skip(_row: Any) -> str:
+        nonlocal lost
+        lost += 1
+        return "skip"
+
+    try:
+        reader = pyarrow.csv.open_csv(
+            pa.PythonFile(_Joined(first, text), "r"),
+            pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
+            pyarrow.csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary()), strings_can_be_null=True
+            ),
+        )
+        for batch in reader:
+            yield batch, lost
+            lost = 0
+        if lost:
+            yield pa.RecordBatch.from_arrays([pa.nulls(0, pa.binary())] * len(wanted), wanted), lost
+    except pa.ArrowInvalid as error:
+        if text.refused:
+            raise RefusedError("bomb") from None
+        raise RefusedError("long_row" if "straddling" in str(error) else "damaged") from None
+
+
+class _Joined(io.RawIOBase):
+    """The bytes already taken from a stream, then the rest of it."""
+
+    def __init__(self, first: bytes, rest: Unpacked) -> None:
+        super().__init__()
+        self._first = io.BytesIO(first)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self._first.read(size) or self._rest.read(size)
+
+
+def _json_lines(text: Unpacked, columns: list[dict[str, Any]], time_format: str) -> Raw:
+    """Arrow's reader on whole blocks; a block it cannot read is read line by line."""
+    kinds = {**_JSON_KINDS, "time": pa.float64() if time_format.startswith("epoch") else pa.string()}
+    schema = pa.schema([(column["source"], kinds[column["kind"]]) for column in columns])
+    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    missing = {column["source"] for column in columns if not column["optional"]}
+    for block in whole_lines(text):
+        if not block.strip():
+            continue
+        for name in sorted(missing):
+            if json.dumps(name).encode() not in block:
+                raise RefusedError("no_column", name)
+        missing.clear()  # the first block tells
+        try:
+            reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+            table = pyarrow.json.read_json(pa.BufferReader(block), reading, options).combine_chunks()
+        except pa.ArrowInvalid:
+            table = pa.table({field.name: _line_values(block, field) for field in schema})
+        for batch in table.to_batches(BATCH_ROWS):
+            yield batch, 0
+
+
+def _line_values(block: bytes, field: pa.Field) -> pa.Array:
+    """One field of every line that is not blank; None where a line or a value is not what it should be."""
+    take = _float if pa.types.is_floating(field.type) else _texts if pa.types.is_list(field.type) else _text
+    values = []
+    for line in block.split(b"\n"):
+        if line.strip():
+            try:
+                row = json.loads(line)
+                values.append(take(row.get(field.name)) if isinstance(row, dict) else None)
+            except (ValueError, RecursionError):
+                values.append(None)
+    return pa.array(values, field.type)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _texts(value: Any) -> list[str | None] | None:
+    return [_text(item) for item in value] if isinstance(value, list) else None
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) or value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

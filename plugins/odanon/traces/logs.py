@@ -1,0 +1,65 @@
+"""GPX and PLT logs of single devices as a source."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import ClassVar
+
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.plugin import parameter, plugin
+from odanon.traces.files import Files, ZoneName, days_of, shown
+from odanon.traces.frames import placed_and_not
+from odanon.traces.reading import Column, Job, read
+
+_SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
+
+
+@plugin
+class Logs:
+    """GPX or PLT (Geolife) logs, one device a file; the path names the person."""
+
+    enters: ClassVar[str] = "traces"
+
+    path: str = parameter(
+        ..., "file, folder, glob or fsspec URL; {date} or {date:%Y%m%d} in it lists only the days that are read"
+    )
+    person_level: int = parameter(
+        0, "what names the person: 0 the file, 1 its folder, 2 the folder above (Geolife)", ge=0, le=9
+    )
+    timezone: ZoneName | None = parameter(None, "zone of GPX times that are written without one")
+    date_zone: ZoneName = parameter("UTC", "zone whose days the dates in paths are")
+
+    def available(self, day: date) -> bool:
+        """Whether a log is named for this day, or has no date in its name; nothing is opened."""
+        return self._files.available(day)
+
+    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
+        """Points of the logs of [start, end) and of the day before, since a log may run past midnight."""
+        if start.tzinfo is None or end.tzinfo is None:
+            raise OdanonError("the window to read has no time zone; pass aware datetimes")
+        files = self._files.on(days_of(start - timedelta(days=1), end, self.date_zone))
+        columns = [
+            Column("person", "person", "text"),
+            Column("time", "time", "time"),
+            Column("lat", "lat", "number"),
+            Column("lon", "lon", "number"),
+        ]
+        persons, labels = [self._person(path) for path in files], [self._label(path) for path in files]
+        job = Job(files, self._files.protocol, columns, self.timezone, persons=persons)
+        for batch in read(job, labels):
+            yield from placed_and_not(batch, ["time"])
+
+    @property
+    def _files(self) -> Files:
+        return Files(self.path, _SUFFIXES)
+
+    def _person(self, path: str) -> str:
+        part = path.split("/")[-1 - self.person_level]
+        return part.split(".")[0] if self.person_level == 0 else part
+
+    def _label(self, path: str) -> str:
+        """The path with the part that names the person hidden."""
+        parts = path.split("/")
+        parts[-1 - self.person_level] = "*"
+        return shown("/".join(parts))

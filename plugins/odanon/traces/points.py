@@ -1,0 +1,35 @@
+"""GPS points in files as a source."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import ClassVar
+
+import pandas as pd
+
+from odanon.plugin import parameter, plugin
+from odanon.traces.frames import placed_and_not
+from odanon.traces.reading import Column
+from odanon.traces.table import FileTable
+
+
+@plugin
+class Points(FileTable):
+    """GPS points in Parquet, CSV or JSON-lines files under a path or an object-store URL."""
+
+    enters: ClassVar[str] = "traces"
+
+    person: str = parameter("person", "column of the person's id")
+    time: str = parameter("time", "column of the time")
+    lat: str = parameter("lat", "column of the latitude, degrees (WGS 84)")
+    lon: str = parameter("lon", "column of the longitude, degrees (WGS 84)")
+
+    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
+        """Points in the files of [start, end): person, time, lat, lon."""
+        columns = [
+            Column("person", self.person, "text"),
+            Column("time", self.time, "time"),
+            Column("lat", self.lat, "number"),
+            Column("lon", self.lon, "number"),
+        ]
+        for batch in self._rows(columns, start, end):
+            yield from placed_and_not(batch, ["time"])

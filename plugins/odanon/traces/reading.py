@@ -1,0 +1,110 @@
+"""Reading files that nobody vouches for (PRIVACY rule 12).
+
+A child process with little memory and without the pseudonym key opens and parses them (`odanon.traces.child`) and
+sends plain columns back. Whatever a file does to its reader, this process only learns which file and why. The
+sentence it raises names the file and the remedy, never what was in the file.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import IO, Any, Literal
+
+import pyarrow as pa
+
+from odanon.errors import OdanonError
+from odanon.privacy.pseudonym import KEY_VARIABLE
+from odanon.traces.files import shown
+
+Kind = Literal["text", "number", "time", "texts"]
+
+MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
+
+_REASONS = {
+    "unreadable": "cannot be opened; check that it exists and may be read",
+    "damaged": "is truncated, damaged or not of the format that its name says; replace it",
+    "no_column": "has no column {column}; name the column that holds it in the product file's source",
+    "bad_type": "has a column {column} of a type that does not fit; name another column or convert the file",
+    "time_unit": "has plain numbers in {column}; add time_format: epoch_s or epoch_ms to the product file's source",
+    "bomb": "unpacks to far more than its size can honestly hold; replace it",
+    "row_group": "has a row group that is too large to read safely; write it again with smaller row groups",
+    "long_row": "has a row longer than a megabyte, or a quote that never closes; repair it",
+    "memory": "cannot be read within the memory limit; split it, or write it again with smaller row groups",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to read: our name, the name in the file, and what it holds.
+
+    `text` comes back as a dictionary of strings, `number` as float, `time` as UTC with a second column
+    `NAME_unzoned` that marks wall-clock times which no zone places, `texts` as a list of strings.
+    """
+
+    name: str
+    source: str
+    kind: Kind
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the child is to read. `persons` names the person of each file where no column does."""
+
+    files: list[str]
+    protocol: str
+    columns: list[Column]
+    zone: str | None = None
+    time_format: str = "auto"
+    delimiter: str = ","
+    persons: list[str] | None = None
+
+
+def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of all files, in batches; `labels` stand for the files in messages where paths may not be shown."""
+    if not job.files:
+        return
+    environment = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
+    environment |= {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+    with tempfile.TemporaryFile() as report:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "odanon.traces.child", str(MEMORY_LIMIT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=report,
+            env=environment,
+        )
+        try:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdin.write(json.dumps(asdict(job)).encode("utf-8", "surrogatepass"))
+            child.stdin.close()
+            yield from _batches(child.stdout)
+            if child.wait() != 0:
+                raise OdanonError(_sentence(report, labels or [shown(path) for path in job.files]))
+        finally:
+            child.kill()
+            child.wait()
+            if child.stdout is not None:
+                child.stdout.close()
+
+
+def _batches(stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
+    """All whole batches; a stream that breaks off ends here, and the child's exit code says that it did."""
+    try:
+        yield from pa.ipc.open_stream(stream)
+    except (pa.ArrowInvalid, OSError):
+        return
+
+
+def _sentence(report: IO[bytes], labels: list[str]) -> str:
+    """What the child's report says; a child that died without a word ran out of memory."""
+    report.seek(0)
+    lines = [line for line in report.read().splitlines() if line.startswith(b"{")]
+    last: dict[str, Any] = json.loads(lines[-1]) if lines else {"file": 0}
+    reason = _REASONS[last.get("code", "memory")].format(column=repr(shown(str(last.get("column", "")))))
+    return f"{labels[last['file']]} {reason}"

@@ -1,0 +1,74 @@
+"""What all sources that read tables from files share: where the files are and how their times are written."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+
+import pyarrow as pa
+from pydantic import field_validator
+
+from odanon.errors import OdanonError
+from odanon.plugin import parameter, plugin
+from odanon.traces.files import Files, ZoneName, days_of, shown
+from odanon.traces.reading import Column, Job, read
+
+_PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
+SUFFIXES = (
+    ".parquet",
+    ".pq",
+    *(f"{s}{p}" for s in (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json") for p in _PACKED),
+)
+
+
+@plugin
+class FileTable:
+    """Tables in Parquet, CSV or JSON-lines files, also packed, under a path or an object-store URL."""
+
+    path: str = parameter(
+        ..., "file, folder, glob or fsspec URL; {date} or {date:%Y%m%d} in it lists only the days that are read"
+    )
+    timezone: ZoneName | None = parameter(None, "zone of times that are written without one; none quarantines them")
+    time_format: str = parameter(
+        "auto", "auto (timestamps or ISO 8601), epoch_s, epoch_ms, epoch_us, or a strptime pattern without zone"
+    )
+    date_zone: ZoneName = parameter("UTC", "zone whose days the dates in paths are")
+    delimiter: str = parameter(",", "what separates the fields of a CSV file", min_length=1, max_length=1)
+
+    @field_validator("time_format")
+    @classmethod
+    def _known_format(cls, value: str) -> str:
+        if value not in ("auto", "epoch_s", "epoch_ms", "epoch_us") and ("%" not in value or "%z" in value.lower()):
+            raise ValueError(
+                "use auto, epoch_s, epoch_ms, epoch_us or a strptime pattern without %z, such as %d/%m/%Y %H:%M:%S"
+            )
+        return value
+
+    def available(self, day: date) -> bool:
+        """Whether a file is named for this day, or has no date in its name; nothing is opened."""
+        return self._files.available(day)
+
+    @property
+    def _files(self) -> Files:
+        return Files(self.path, SUFFIXES)
+
+    def _rows(
+        self, columns: list[Column], start: datetime, end: datetime, around: timedelta = timedelta(0)
+    ) -> Iterator[pa.RecordBatch]:
+        """The wanted columns of all rows in the files of [start, end), and of `around` before and after."""
+        if start.tzinfo is None or end.tzinfo is None:
+            raise OdanonError("the window to read has no time zone; pass aware datetimes")
+        files = self._files.on(days_of(start - around, end + around, self.date_zone))
+        yield from self._read(files, columns)
+
+    def _read(self, files: list[str], columns: list[Column]) -> Iterator[pa.RecordBatch]:
+        job = Job(files, self._files.protocol, columns, self.timezone, self.time_format, self.delimiter)
+        return read(job)
+
+
+def read_small(path: str, columns: list[Column]) -> pa.Table:
+    """A whole reference table, such as the places of antennas."""
+    files = Files(path, SUFFIXES)
+    found = files.on([])
+    if not found:
+        raise OdanonError(f"{shown(path)} holds no Parquet, CSV or JSON-lines file; correct the path")
+    batches = list(read(Job(found, files.protocol, columns)))
+    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

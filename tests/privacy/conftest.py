@@ -1,0 +1,6 @@
+"""Lets the privacy tests import their shared city."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,175 @@
+"""The schema of the PostGIS store: migrations, comments, partitions, roles."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+from bundles import DAY, accept, bundle
+from conftest import run_sql  # type: ignore[attr-defined]
+
+from odanon.errors import OdanonError
+from odanon_assets.stores import schema
+from odanon_assets.stores.database import engine_of, transaction
+from odanon_assets.stores.interface import Act
+from odanon_assets.stores.postgis import PostgisStore
+
+GOLDEN = Path(__file__).parent / "role_matrix.json"
+
+
+def ask(url: str, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        found = cursor.fetchall()
+    connection.close()
+    return found
+
+
+def as_role(url: str, role: str) -> str:
+    return f"{url}?options=-c%20role%3D{role}"
+
+
+def test_an_empty_database_and_the_previous_version_end_alike(fresh_database: str, database: str) -> None:
+    assert "run `odanon db init`" in " ".join(schema.check(fresh_database))
+    schema.init(fresh_database, "0001")
+    run_sql(
+        fresh_database,
+        "INSERT INTO published.zoning (version) VALUES ('v');"
+        "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
+        " VALUES ('r', 'town', '2026-03-02', 'v', '{}', '');"
+        "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1)",
+    )
+    assert schema.check(fresh_database) != []
+    schema.init(fresh_database)
+    assert schema.check(fresh_database) == []
+    assert ask(fresh_database, "SELECT release_id FROM published.releases") == [("r",)]
+    schema.init(fresh_database)  # once more changes nothing
+    assert schema.check(fresh_database) == []
+    columns = (
+        "SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns"
+        " WHERE table_schema IN ('work', 'published') AND table_name NOT LIKE 'flow\\_%'"
+        " AND table_name NOT LIKE 'product\\_%' ORDER BY 1, 2, 3"
+    )
+    assert ask(fresh_database, columns) == ask(database, columns)
+
+
+def test_every_table_and_column_has_a_comment(database: str) -> None:
+    PostgisStore(database).publish(bundle(), accept)
+    ours = (
+        "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname IN ('work', 'published') AND c.relkind IN ('r', 'p', 'v')"
+    )
+    relations = f"SELECT c.relname {ours} AND NOT c.relispartition AND obj_description(c.oid, 'pg_class') IS NULL"
+    assert ask(database, relations) == []
+    columns = (
+        f"SELECT c.relname, a.attname {ours.replace('WHERE', 'JOIN pg_attribute a ON a.attrelid = c.oid WHERE')}"
+        " AND a.attnum > 0 AND NOT a.attisdropped AND col_description(c.oid, a.attnum) IS NULL"
+    )
+    assert ask(database, columns) == []
+
+
+def test_flows_lie_in_monthly_partitions_with_indexes(database: str) -> None:
+    PostgisStore(database).publish(bundle(), accept)
+    placed = ask(database, "SELECT DISTINCT tableoid::regclass::text FROM published.flow")
+    assert placed == [("published.flow_2026_03",)]
+    indexes = ask(database, "SELECT indexdef FROM pg_indexes WHERE tablename IN ('flow_2026_03', 'zone')")
+    text = " ".join(row[0] for row in indexes)
+    assert "(origin_no, destination_no, time_bin) INCLUDE (trips, release_no)" in text
+    assert "USING gist (geometry)" in text
+    assert "USING brin (release_no)" in text
+
+
+def test_roles_can_do_what_the_golden_matrix_says(database: str) -> None:
+    PostgisStore(database).publish(bundle(), accept)
+    run_sql(database, "CREATE TABLE IF NOT EXISTS raw.source (person text)")
+    with transaction(database) as connection:
+        matrix = schema.privilege_matrix(connection)
+    run_sql(database, "DROP TABLE raw.source")
+    found = {
+        table: {role: sorted(privileges) for role, privileges in sorted(roles.items())}
+        for table, roles in sorted(matrix.items())
+    }
+    assert found == json.loads(GOLDEN.read_text())
+
+
+@pytest.mark.parametrize(
+    ("role", "statement"),
+    [
+        ("odanon_reader", "SELECT * FROM raw.source"),
+        ("odanon_reader", "SELECT * FROM work.audit_log"),
+        ("odanon_reader", "SELECT * FROM published.flow"),
+        ("odanon_reader", "SELECT odanon.ensure_month('2030-01-01')"),
+        ("odanon_publisher", "SELECT * FROM raw.source"),
+        ("odanon_publisher", "DELETE FROM published.flow"),
+        ("odanon_publisher", "UPDATE published.release SET manifest = ''"),
+        ("odanon_publisher", "UPDATE published.release_window SET release_no = 1"),
+        ("odanon_publisher", "CREATE TABLE published.x (a int)"),
+        ("odanon_admin", "UPDATE work.audit_log SET reason = ''"),
+        ("odanon_admin", "DELETE FROM work.audit_log"),
+        ("odanon_admin", "TRUNCATE work.audit_log"),
+        ("odanon", "DELETE FROM work.audit_log"),
+        ("odanon", "TRUNCATE work.audit_log"),
+    ],
+)
+def test_what_roles_must_not_do_fails(database: str, role: str, statement: str) -> None:
+    PostgisStore(database).publish(bundle(), accept)
+    run_sql(database, "CREATE TABLE IF NOT EXISTS raw.source (person text)")
+    with pytest.raises(psycopg2.errors.InsufficientPrivilege):
+        run_sql(as_role(database, role), statement)
+    run_sql(database, "DROP TABLE raw.source")
+
+
+def test_each_role_does_its_own_work(database: str) -> None:
+    publisher, reader, admin = (
+        PostgisStore(as_role(database, f"odanon_{name}")) for name in ("publisher", "reader", "admin")
+    )
+    assert publisher.publish(bundle(rows=20), accept) is True
+    assert publisher.publish(bundle(rows=20), accept) is False
+    assert len(reader.query("select * from flows")) == 20
+    assert len(reader.query("select * from product_town")) == 20
+    assert len(reader.query("select * from desire_lines")) > 0
+    assert reader.windows("town") == ["2026-03-02"]
+    assert publisher.problems(bundle(rows=20).release_id) == []
+    act = Act("Ada", "typo")
+    with pytest.raises(OdanonError, match="lacks the role"):
+        publisher.publish(bundle(trips=41), accept, act)
+    with pytest.raises(OdanonError, match="lacks the role"):
+        publisher.purge("town", DAY, act)
+    assert admin.publish(bundle(trips=41), accept, act) is True
+    assert admin.purge("town", DAY, act) is True
+
+
+@pytest.mark.parametrize(
+    ("harm", "finding"),
+    [
+        ("GRANT SELECT ON published.flow TO odanon_reader", "published.flow is too open: odanon_reader has SELECT"),
+        ("GRANT SELECT (trips) ON published.flow TO PUBLIC", "published.flow is too open: public has SELECT"),
+        ("GRANT USAGE ON SCHEMA raw TO odanon_publisher", "the schema raw is too open: odanon_publisher may use it"),
+        ("GRANT CREATE ON SCHEMA public TO PUBLIC", "the schema public is too open"),
+        ("GRANT UPDATE ON work.audit_log TO odanon_admin", "work.audit_log is too open: odanon_admin has UPDATE"),
+        ("ALTER TABLE work.audit_log DISABLE TRIGGER append_only", "append-only trigger is missing or disabled"),
+        ("REVOKE SELECT ON published.zones FROM odanon_reader", "odanon_reader lacks SELECT on published.zones"),
+        ("GRANT EXECUTE ON FUNCTION odanon.ensure_month TO odanon_reader", "function odanon.ensure_month is too open"),
+        ("DROP VIEW published.desire_lines", "published.desire_lines is missing"),
+        ("UPDATE work.schema_version SET version_num = '0001'", "the schema is at version 0001"),
+    ],
+)
+def test_check_says_what_is_missing_or_too_open(shared_database: str, harm: str, finding: str) -> None:
+    # The harm is judged inside its own transaction and rolled back, so that no other test meets it.
+    with engine_of(shared_database).connect() as connection:
+        connection.exec_driver_sql(harm)
+        found = schema.findings(connection)
+        connection.rollback()
+    assert any(finding in sentence for sentence in found), found
+
+
+def test_a_role_with_too_much_power_is_found(shared_database: str) -> None:
+    run_sql(shared_database, "ALTER ROLE odanon_reader CREATEDB; GRANT odanon_admin TO odanon_publisher")
+    try:
+        found = schema.check(shared_database)
+    finally:
+        run_sql(shared_database, "ALTER ROLE odanon_reader NOCREATEDB; REVOKE odanon_admin FROM odanon_publisher")
+    assert any("odanon_reader is too powerful" in sentence for sentence in found)
+    assert "the role odanon_publisher is a member of odanon_admin and should not be" in found
+    assert schema.check(shared_database) == []

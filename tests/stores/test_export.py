@@ -1,0 +1,95 @@
+"""Exports: the same bytes from either store, described by a datapackage.json."""
+
+import hashlib
+import json
+from datetime import date
+from pathlib import Path
+
+import geopandas
+import pandas as pd
+import pyogrio
+import pytest
+from bundles import accept, bundle
+
+from odanon.errors import OdanonError
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.export import Format, export
+from odanon_assets.stores.interface import Store
+from odanon_assets.stores.postgis import PostgisStore
+
+DAYS = [date(2026, 3, 30), date(2026, 3, 31), date(2026, 4, 1)]
+ALL = list(Format)
+
+
+def filled(store: Store) -> Store:
+    for day in DAYS:
+        store.publish(bundle(day=day, rows=30), accept)
+    return store
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    assert export(filled(EmbeddedStore(tmp_path / "store")), "town", tmp_path / "out", ALL, None, None) == 3
+    return tmp_path / "out"
+
+
+def test_both_stores_export_the_same_bytes(exported: Path, tmp_path: Path, database: str) -> None:
+    export(filled(PostgisStore(database)), "town", tmp_path / "other", ALL, None, None)
+    names = sorted(path.name for path in exported.iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "other").iterdir())
+    for name in names:
+        if name in ("releases.json", "datapackage.json"):  # the embedded store's manifests also name its files
+            continue
+        assert (exported / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
+
+
+def test_an_export_can_be_made_again_byte_by_byte(exported: Path, tmp_path: Path) -> None:
+    export(EmbeddedStore(tmp_path / "store"), "town", tmp_path / "again", ALL, None, None)
+    for path in exported.iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_the_formats_hold_the_same_tables(exported: Path) -> None:
+    flows = pd.read_parquet(exported / "flows.parquet")
+    assert len(flows) == 90
+    text = pd.read_csv(exported / "flows.csv", parse_dates=["time_bin"])
+    assert text["trips"].tolist() == flows["trips"].tolist()
+    assert text["time_bin"].tolist() == flows["time_bin"].tolist()
+    zones = geopandas.read_parquet(exported / "zones.parquet")
+    outlines = geopandas.GeoSeries.from_wkt(pd.read_csv(exported / "zones.csv")["geometry"], crs="EPSG:4326")
+    assert outlines.geom_equals(zones.geometry, align=False).all()
+    assert zones.crs.to_epsg() == 4326
+
+
+def test_a_geopackage_opens_with_zones_and_desire_lines(exported: Path) -> None:
+    layers = pyogrio.list_layers(exported / "town.gpkg").tolist()
+    assert layers == [["zones", "MultiPolygon"], ["desire_lines", "LineString"], ["flows", None]]
+    lines = geopandas.read_file(exported / "town.gpkg", layer="desire_lines")
+    flows = geopandas.read_file(exported / "town.gpkg", layer="flows")
+    between = flows[flows["origin_zone"] != flows["destination_zone"]]
+    assert lines["trips"].sum() == between["trips"].sum()
+    assert lines.geometry.is_valid.all()
+
+
+def test_the_datapackage_names_licence_hashes_and_every_column(exported: Path) -> None:
+    package = json.loads((exported / "datapackage.json").read_text())
+    assert package["licenses"][0]["name"] == "CC-BY-4.0"
+    for resource in package["resources"]:
+        data = (exported / resource["path"]).read_bytes()
+        assert resource["hash"] == f"sha256:{hashlib.sha256(data).hexdigest()}"
+        assert resource["bytes"] == len(data)
+    described = {resource["path"]: resource for resource in package["resources"]}
+    assert {path.name for path in exported.iterdir()} - {"datapackage.json"} == set(described)
+    for name in ("flows.csv", "zones.csv"):
+        fields = described[name]["schema"]["fields"]
+        assert [field["name"] for field in fields] == pd.read_csv(exported / name, nrows=1).columns.tolist()
+        assert all(field["description"] for field in fields)
+
+
+def test_a_range_is_taken_and_mistakes_get_a_sentence(exported: Path, tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "store")
+    assert export(store, "town", tmp_path / "one", [Format.csv], DAYS[1], DAYS[1]) == 1
+    with pytest.raises(OdanonError, match="is not empty"):
+        export(store, "town", exported, [Format.csv], None, None)
+    with pytest.raises(OdanonError, match="no published window"):
+        export(store, "town", tmp_path / "none", [Format.csv], date(2030, 1, 1), None)

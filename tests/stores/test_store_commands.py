@@ -1,0 +1,140 @@
+"""`odanon sql`, `flow`, `export`, `verify`, `supersede`, `purge` and `odanon db` as a person meets them."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from bundles import accept, bundle
+from product_example import small_product
+from shapely.geometry import box, mapping
+from typer.testing import CliRunner
+
+from odanon import cli
+from odanon.errors import OdanonError
+from odanon_assets.stores import open_store
+from odanon_assets.stores.interface import Store
+
+RUN = CliRunner()
+DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
+
+
+def called(*arguments: str) -> str:
+    result = RUN.invoke(cli.main, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(params=["embedded", "postgis"])
+def town(request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The product `town` with two published days, in the store that its file names."""
+    publish = {"store": request.param, "retention": "30d"}
+    if request.param == "postgis":
+        monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
+        publish["url"] = "${ODANON_DB_URL}"
+    store = open_store(small_product(workspace / "pipelines", product="town", publish=publish))
+    for day in DAYS:
+        store.publish(bundle(day=day, rows=9), accept)
+    return store
+
+
+def test_sql_asks_the_products_store(town: Store) -> None:
+    assert "18" in called("sql", "select count(*) as n from flows", "--product", "town")
+    with pytest.raises(OdanonError):
+        called("sql", "select nonsense", "--product", "town")
+
+
+def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
+    for name, shape in (("a", box(0, 0, 0.5, 1)), ("b", box(1, 0, 2, 1))):
+        (tmp_path / f"{name}.geojson").write_text(json.dumps(mapping(shape)))
+    files = ("--from", str(tmp_path / "a.geojson"), "--to", str(tmp_path / "b.geojson"))
+    assert called("flow", "town", *files) == "40.0 trips\n"  # half of 40, on two days
+    assert called("flow", "town", *files, "--since", "2026-03-02", "--until", "2026-03-02T12:00") == "20.0 trips\n"
+    with pytest.raises(OdanonError, match="not a vector file"):
+        called("flow", "town", "--from", str(tmp_path / "none"), "--to", str(tmp_path / "none"))
+
+
+def test_export_and_verify(town: Store, tmp_path: Path) -> None:
+    shown = called("export", "town", "--out", str(tmp_path / "out"), "--format", "csv", "--format", "gpkg")
+    assert shown.startswith("2 releases written")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "flows.csv",
+        "zones.csv",
+        "town.gpkg",
+        "releases.json",
+        "datapackage.json",
+    }
+    with pytest.raises(OdanonError, match="there is no format 'shp'"):
+        called("export", "town", "--out", str(tmp_path / "x"), "--format", "shp")
+    release = town.released("town", DAYS[0])
+    assert release is not None
+    assert "is what was published" in called("verify", release)
+
+
+def test_verify_finds_a_changed_row_in_the_database(town: Store, request: pytest.FixtureRequest) -> None:
+    release = town.released("town", DAYS[0])
+    assert release is not None
+    if request.node.callspec.params["town"] == "postgis":
+        from conftest import run_sql  # type: ignore[attr-defined]
+
+        run_sql(request.getfixturevalue("database"), "UPDATE published.flow SET trips = trips + 1 WHERE position = 3")
+    else:
+        with (town.folder(release) / "flows.parquet").open("r+b") as handle:  # type: ignore[attr-defined]
+            handle.seek(100)
+            byte = handle.read(1)
+            handle.seek(100)
+            handle.write(bytes([byte[0] ^ 1]))
+    with pytest.raises(OdanonError, match="is not what was published"):
+        called("verify", release)
+
+
+def test_purge_by_day_and_by_age(town: Store) -> None:
+    who = ("--by", "Ada", "--reason", "asked to")
+    assert called("purge", "town", "--date", "2026-03-02", *who) == "1 windows purged\n"
+    assert town.windows("town") == ["2026-03-03"]
+    called("purge", "town", "--expired", *who)
+    assert town.windows("town") == []  # 30 days are long over
+    with pytest.raises(OdanonError, match="either --date or --expired"):
+        called("purge", "town", *who)
+
+
+def test_db_commands(fresh_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OdanonError, match="ODANON_OTHER is not set"):
+        called("db", "init", "--url-from", "ODANON_OTHER")
+    monkeypatch.setenv("ODANON_DB_URL", fresh_database)
+    before = RUN.invoke(cli.main, ["db", "check"])
+    assert before.exit_code == 1
+    assert "is missing; run `odanon db init`" in before.output
+    assert "the database is ready" in called("db", "init")
+    assert "nothing is too open" in called("db", "check")
+
+
+def test_a_day_runs_into_postgis_and_can_be_superseded(
+    workspace: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole chain with the database as its store."""
+    from odanon_assets.run import run_days
+
+    monkeypatch.setenv("ODANON_DB_URL", database)
+    publish = {"store": "postgis", "url": "${ODANON_DB_URL}"}
+    product = small_product(workspace / "pipelines", publish=publish)
+    (done,) = run_days(product, [DAYS[0]], resume=False)
+    assert done.error == ""
+    store = open_store(product)
+    first = store.released("small", DAYS[0])
+    assert first is not None
+    assert store.problems(first) == []
+    (skipped,) = run_days(product, [DAYS[0]], resume=True)
+    assert skipped.skipped
+    other = small_product(workspace / "pipelines", publish=publish, anonymize={"plugin": "atg-joint", "k": 12})
+    (refused,) = run_days(other, [DAYS[0]], resume=False)
+    assert "a release is never changed" in refused.error
+    shown = called("supersede", "small", "--date", "2026-03-02", "--by", "Ada", "--reason", "k was too small")
+    second = store.released("small", DAYS[0])
+    assert second != first
+    assert str(second) in shown
+    assert store.audit_log()["act"].tolist() == ["publish", "supersede"]
+    written = b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+    assert database.encode() not in written  # the address stays out of events and logs

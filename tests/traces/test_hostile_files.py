@@ -1,0 +1,175 @@
+"""Files that mean harm are refused within the memory limit, in a sentence that shows nothing of them (PRIVACY rule 12)."""
+
+import gzip
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from odanon.errors import OdanonError
+from odanon.traces import reading
+from odanon.traces.logs import Logs
+from odanon.traces.points import Points
+from odanon.traces.validate import Tally, validate
+
+START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
+CANARY = "CANARY-0600000001"
+HEADER = "person,time,lat,lon\n"
+GOOD = f"{CANARY},2026-03-02T08:00:00Z,45.123456,4.654321\n"
+
+
+def refusal(source) -> str:
+    """The sentence a source is refused with; nothing of the file may be in it or in what caused it."""
+    with pytest.raises(OdanonError) as caught:
+        for _ in source.batches(START, END):
+            pass
+    sentence = str(caught.value)
+    for secret in (CANARY, "45.12", "4.65"):
+        assert secret not in sentence
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert sentence.isprintable()
+    assert len(sentence) < 400
+    return sentence
+
+
+def points_table(rows: int, person: str = CANARY) -> pa.Table:
+    times = pa.array([datetime(2026, 3, 2, 8, tzinfo=UTC)] * rows, pa.timestamp("us", "UTC"))
+    return pa.table({"person": [person] * rows, "time": times, "lat": [45.123456] * rows, "lon": [4.654321] * rows})
+
+
+def truncated_parquet(path: Path) -> None:
+    pq.write_table(points_table(5000), path)
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def damaged_pages(path: Path) -> None:
+    pq.write_table(points_table(5000), path, write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[40:60] = b"\xff" * 20
+    path.write_bytes(content)
+
+
+def too_many_rows(path: Path) -> None:
+    """A few kilobytes that claim, and hold, millions of equal rows."""
+    million = pa.table({"person": [CANARY] * 10**6, "time": [1] * 10**6, "lat": [1.0] * 10**6, "lon": [1.0] * 10**6})
+    with pq.ParquetWriter(path, million.schema, compression="zstd", write_statistics=False) as writer:
+        for _ in range(5):
+            writer.write_table(million)
+
+
+def fat_rows(path: Path, megabytes: int) -> None:
+    """One row group of long texts that pack well, in one page."""
+    fat = ["x" * (1 << 20) + str(i) for i in range(megabytes)]
+    table = points_table(megabytes).set_column(0, "person", pa.array(fat))
+    pq.write_table(
+        table, path, compression="zstd", use_dictionary=False, write_statistics=False, data_page_size=1 << 30
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "says"),
+    [
+        ("a.parquet", truncated_parquet, "truncated, damaged"),
+        ("b.parquet", lambda path: path.write_bytes(GOOD.encode()), "truncated, damaged"),
+        ("c.parquet", damaged_pages, "truncated, damaged"),
+        ("d.parquet", lambda path: pq.write_table(points_table(3).drop(["lat"]), path), "no column 'lat'"),
+        ("e.parquet", lambda path: pq.write_table(points_table(1).set_column(2, "lat", pa.array([{"a": 1}])), path), "column 'lat' of a type"),
+        ("f.parquet", too_many_rows, "unpacks to far more"),
+        ("h.csv", lambda path: path.write_text("person,time,lat\n" + GOOD), "no column 'lon'"),
+        ("i.csv.gz", lambda path: path.write_bytes(gzip.compress((HEADER + GOOD * 9999).encode())[:-60]), "truncated, damaged"),
+        ("j.csv.zst", lambda path: path.write_bytes(pa.compress((HEADER + GOOD * 1_400_000).encode(), "zstd", asbytes=True)), "unpacks to far more"),
+        ("k.csv", lambda path: path.write_text(HEADER + '"' + GOOD * 100_000), "row longer than a megabyte"),
+        ("l.jsonl", lambda path: path.write_text("{" + '"person": "' + CANARY * 300_000), "row longer than a megabyte"),
+        ("m.jsonl", lambda path: path.write_text('{"person": "p", "time": 3, "lat": 1}\n'), "no column 'lon'"),
+        ("n.parquet", lambda path: pq.write_table(points_table(1).set_column(1, "time", pa.array([17])), path), "time_format: epoch_s"),
+    ],
+)  # fmt: skip
+def test_a_hostile_file_is_refused_by_name_and_remedy(tmp_path: Path, name: str, make, says: str) -> None:
+    make(tmp_path / name)
+    sentence = refusal(Points(path=str(tmp_path)))
+    assert str(tmp_path / name)[-20:] in sentence
+    assert says in sentence
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "says"), [(220, "row group that is too large"), (150, "within the memory limit")]
+)
+def test_the_reader_stays_within_its_memory(tmp_path: Path, monkeypatch, megabytes: int, says: str) -> None:
+    monkeypatch.setattr(reading, "MEMORY_LIMIT", 420 << 20)
+    fat_rows(tmp_path / "a.parquet", megabytes)
+    assert says in refusal(Points(path=str(tmp_path)))
+
+
+def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to(tmp_path / "nowhere.csv")
+    assert list(Points(path=str(tmp_path / "b.csv")).batches(START, END)) == []
+    source = Points(path=str(tmp_path / "*.csv"))
+    assert "cannot be opened" in refusal(source)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            f'<!DOCTYPE x [<!ENTITY a "{CANARY}">]><gpx><trkpt lat="45.123456" lon="4.654321">&a;</trkpt></gpx>',
+            "unpacks",
+        ),
+        ('<gpx><trk><trkseg><trkpt lat="45.123456" lon="4.654321"><time>2026-03-02', "truncated"),
+    ],
+)
+def test_hostile_logs_do_not_show_whose_they_are(tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / f"{CANARY}.gpx").write_text(content)
+    sentence = refusal(Logs(path=str(tmp_path)))
+    assert "/* " in sentence
+    assert says in sentence
+
+
+NAMES = [
+    "o'neil; drop table x",
+    'say "hi"',
+    "a\x00b",
+    "two\nlines",
+    "\u202elegit",
+    "x" * 10_000,
+    "$(rm -rf /)",
+    "é\u0301",
+    "-",
+    "../../etc",
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_names_are_data_never_code(tmp_path: Path, suffix: str) -> None:
+    rows = points_table(len(NAMES)).set_column(0, "person", pa.array(NAMES)).to_pandas()
+    if suffix == "parquet":
+        rows.to_parquet(tmp_path / "a.parquet")
+    elif suffix == "csv":
+        rows.to_csv(tmp_path / "a.csv", index=False)
+    else:
+        rows.to_json(tmp_path / "a.jsonl", orient="records", lines=True, date_format="iso")
+    read = pd.concat(f.astype({"person": "str"}) for f in Points(path=str(tmp_path)).batches(START, END))
+    assert list(read["person"]) == NAMES
+    assert read["time"].notna().all()
+
+
+def test_bad_rows_of_text_files_are_counted_and_the_others_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(
+        (HEADER + GOOD + "p,2026-03-02T08:00:00Z\n" + "p,2026-03-02T08:00:00Z,1,2,3\n" + ",,,\n").encode()
+        + b"\xff\xfe,2026-03-02T08:00:00Z,45,4\nq,2026-02-31T08:00:00Z,45,4\nq,2026-03-02T08:00:00Z,1e999,abc\n"
+    )
+    (tmp_path / "b.jsonl").write_text(
+        '{"person": 7, "time": "2026-03-02T08:00:00Z", "lat": 45, "lon": 4}\n'
+        'not json\n[1]\n{"person": "p", "time": "2026-03-02T08:00:00Z", "lat": {}, "lon": 4}\n' + "[" * 100_000 + "\n"
+    )
+    tally = Tally()
+    kept = [validate(batch, START, END, tally) for batch in Points(path=str(tmp_path)).batches(START, END)]
+    assert tally.read == 7 + 5
+    assert tally.kept == sum(map(len, kept)) == 3
+    assert {name: count for name, count in tally.reasons.items() if count} == {
+        "no_person": 6,
+        "no_time": 1,
+        "not_finite": 2,
+    }

@@ -1,0 +1,142 @@
+"""The stages from a source to OD rows: segments, weights, homes, and sources of ready trips and OD rows."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from product_example import small_product
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon.simulate.city import draw_people
+from odanon.traces.simulated import Simulated
+from odanon_assets.lake import Lake
+from odanon_assets.stages import matrix, movement
+
+DAY = date(2026, 3, 2)
+TOWN = {"plugin": "simulated", "people": 150, "seed": 3, "radius_km": 4}
+KEY = "a key that only tests know"
+
+
+def run(product: Product, root: Path) -> tuple[pd.DataFrame, Lake]:
+    """The OD rows of the day and the lake behind them."""
+    lake, engine = Lake(root), product.engine.instance
+    movement.traces(product, lake, DAY, source=product.source.instance, engine=engine)
+    movement.staypoints(product, lake, DAY, staypoints=product.staypoints.instance, engine=engine)
+    movement.trips(product, lake, DAY, engine=engine)
+    matrix.od(product, lake, DAY, zoning=product.zoning.instance)
+    return matrix.read_rows(lake, product, DAY), lake
+
+
+def town(root: Path, **changes: Any) -> Product:
+    return small_product(root, source=TOWN, **changes)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    root = tmp_path_factory.mktemp("plain")
+    return run(town(root), root)[0]
+
+
+def test_without_people_everybody_is_in_one_segment_and_nobody_has_a_weight(plain: pd.DataFrame) -> None:
+    assert set(plain["segment"]) == {"all"}
+    assert "weight" not in plain
+
+
+def test_segments_and_given_weights_split_the_rows_and_change_no_trip(plain: pd.DataFrame, tmp_path: Path) -> None:
+    product = town(tmp_path, people={"segments": ["sex", "occupation"], "weight": "weight"})
+    rows, _ = run(product, tmp_path)
+    keys = ["time_bin", "origin", "destination", "person", "trips"]
+    together = rows.sort_values(keys, ignore_index=True)[keys]
+    pd.testing.assert_frame_equal(together, plain.sort_values(keys, ignore_index=True)[keys])
+    assert rows.groupby("person")["segment"].nunique().max() == 1
+    table = pd.concat(list(product.source.instance.persons()))
+    assert set(rows["segment"]) <= set(table["sex"] + "/" + table["occupation"])
+    assert set((rows["weight"] / rows["trips"]).round(2)) <= set(table["weight"])
+
+
+def test_homes_expand_to_the_population_and_tell_residents(tmp_path: Path) -> None:
+    truth = draw_people(Simulated(**{k: v for k, v in TOWN.items() if k != "plugin"}).city, 0, TOWN["people"])
+    product = town(tmp_path, trips={"min_distance_m": 200, "home_work": {}}, people={"segments": ["residence"]})
+    rows, lake = run(product, tmp_path)
+    homes = pd.concat([pd.read_parquet(p) for p in lake.read("small", "trips", DAY).glob("homes-*.parquet")])
+    found = homes["home_lat"].notna()
+    assert found.mean() > 0.9
+    assert set(rows["segment"]) <= {"resident", "visitor"}
+    lat, _ = product.source.instance.city.to_degrees(truth.x[:, 0], truth.y[:, 0])
+    near = homes.loc[found, "home_lat"].map(lambda home: abs(lat - home).min() < 0.001)
+    assert near.mean() > 0.95
+
+    tiles = product.zoning.instance.assign(homes.loc[found, "home_lat"], homes.loc[found, "home_lon"])
+    observed = pd.Series(tiles).value_counts()
+    table = tmp_path / "population.csv"
+    pd.DataFrame({"zone": observed.index, "inhabitants": observed.to_numpy() * 7}).to_csv(table, index=False)
+    product = town(
+        tmp_path,
+        trips={"min_distance_m": 200, "home_work": {}},
+        population={"table": str(table), "otherwise": 0},
+    )
+    rows, _ = run(product, tmp_path / "expanded")
+    assert set((rows["weight"] / rows["trips"]).round(9)) <= {0.0, 7.0}
+
+
+def test_population_without_homes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OdanonError, match="add home_work"):
+        town(tmp_path, population={"table": "population.csv"})
+
+
+def test_a_product_of_working_days_has_no_other_days(tmp_path: Path) -> None:
+    product = town(tmp_path, od={"bin": "12h", "days": "working"}, calendar={"holidays": ["2026-03-02"]})
+    with pytest.raises(OdanonError, match="the calendar says that this day is not"):
+        matrix.od(product, Lake(tmp_path), DAY, zoning=product.zoning.instance)
+
+
+def test_ready_trips_enter_under_pseudonyms_and_bad_ones_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    trips = pd.DataFrame(
+        {
+            "person": ["canary-1", "canary-2", "canary-2", "", "canary-3"],
+            "start": pd.to_datetime(["2026-03-02 08:00"] * 4 + ["2026-03-09 08:00"], utc=True),
+            "end": pd.to_datetime(["2026-03-02 09:00"] * 4 + ["2026-03-09 09:00"], utc=True),
+            "o_lat": 45.7,
+            "o_lon": 4.8,
+            "d_lat": 45.8,
+            "d_lon": [4.8, 4.9, 4.9, 4.8, 4.8],
+        }
+    )
+    trips.to_parquet(tmp_path / "trips.parquet")
+    product = small_product(
+        tmp_path,
+        source={"plugin": "trips", "path": str(tmp_path / "trips.parquet")},
+        checks={"max_quarantined": 0.5},
+    )
+    rows, lake = run(product, tmp_path)
+    assert rows["trips"].tolist() == [1, 1]  # the repeated row changes nothing
+    assert not rows["person"].astype("str").str.contains("canary").any()
+    figures = lake.figures("small", "traces", DAY)
+    assert (figures["points_read"], figures["points"]) == (5, 2)
+    assert (figures["duplicates"], figures["outside_window"], figures["reasons"]["no_person"]) == (1, 1, 1)
+
+
+def test_ready_od_rows_enter_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    table = pd.DataFrame(
+        {
+            "time_bin": pd.to_datetime(["2026-03-02 08:00"] * 3, utc=True),
+            "origin": ["a", "a", "b"],
+            "destination": ["b", "b", "b"],
+            "trips": [4, 1, 2],
+            "who": ["canary-1", "canary-2", "canary-1"],
+        }
+    )
+    table.to_csv(tmp_path / "od.csv", index=False)
+    source = {"plugin": "od", "path": str(tmp_path / "od.csv"), "person": "who"}
+    product = small_product(tmp_path, source=source, od={"bin": "1h", "intrazonal": "drop"})
+    rows, _ = run(product, tmp_path)
+    assert sorted(rows["trips"]) == [1, 4]
+    assert rows["person"].nunique() == 2
+    assert set(rows["segment"]) == {"all"}
