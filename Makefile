@@ -29,7 +29,7 @@ up: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on 127.0.0.1:3000 with t
 	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
 
 test: lint ## Lint, types and all tests, real PostGIS included
-	@deploy/setup/postgis.sh
+	@deploy/setup/postgis.sh && deploy/setup/java.sh
 	@$(BIN)/python -m pytest
 
 lint: $(STAMP) ## Ruff and mypy
@@ -41,7 +41,7 @@ bench: $(STAMP) ## Benchmarks, minutes long; ONLY="atg simulate" picks some
 	@$(BIN)/python tests/bench $(ONLY)
 
 stress: $(STAMP) ## The tests at full size (property cases, kills, races)
-	@deploy/setup/postgis.sh
+	@deploy/setup/postgis.sh && deploy/setup/java.sh
 	@ODANON_STRESS=1 $(BIN)/python -m pytest
 
 schema: $(STAMP) ## Regenerate the JSON Schema of product files

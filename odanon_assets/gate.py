@@ -1,7 +1,8 @@
 """The gate in front of publication: what the verifier and the auditor read of the files of a day (PRIVACY rules 2, 5)."""
 
 import json
-from datetime import date, datetime
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from odanon import registry
 from odanon.hierarchy.parquet import from_parquet
 from odanon.hierarchy.tree import Hierarchy
+from odanon.privacy.audit import audit
 from odanon.privacy.published import Content, PublishedMatrix
 from odanon.privacy.verify import Finding, added_up, verify
 from odanon.product import Product
@@ -66,6 +68,34 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     return added_up(findings)
 
 
+def audit_day(product: Product, lake: Lake, day: date, release_id: str, others: Iterable[Product]) -> list[Finding]:
+    """What the auditor finds in a day's release next to the published days of other products of the same source."""
+    published = [
+        matrix
+        for other in others
+        if other.product != product.product and _source(other) == _source(product)
+        for near in (day - timedelta(days=1), day, day + timedelta(days=1))  # days of other time zones overlap
+        if lake.folder(other.product, "published", near).is_dir()
+        for matrix in _published_matrices(other, lake, near)
+    ]
+    return audit(day_matrices(product, lake, day, release_id), published)
+
+
+def _published_matrices(product: Product, lake: Lake, day: date) -> list[PublishedMatrix]:
+    """The matrices of a published day, or one without rows when its input is no longer kept."""
+    release_id = lake.figures(product.product, "published", day)["release_id"]
+    if all(lake.folder(product.product, stage, day).is_dir() for stage in ("od", "anonymized")):
+        return day_matrices(product, lake, day, release_id)
+    nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
+    start, end = day_window(day, product.zone)
+    k, unit = product.anonymize.instance.k, product.anonymize.instance.unit
+    return [PublishedMatrix(release_id, product.product, _source(product), start, end, k, unit, lambda: nothing)]
+
+
+def _source(product: Product) -> str:
+    return json.dumps(product.source.model_dump(mode="json"), sort_keys=True)
+
+
 def day_matrices(product: Product, lake: Lake, day: date, release_id: str) -> list[PublishedMatrix]:
     """The time bins of a day as the auditor reads them; tables are read when a bin overlaps another release."""
     parameters: dict[str, Any] = lake.figures(product.product, "anonymized", day)["parameters"]
@@ -73,13 +103,12 @@ def day_matrices(product: Product, lake: Lake, day: date, release_id: str) -> li
     used = pd.DatetimeIndex(bins["time_bin"].unique())
     starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
     ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
-    source = json.dumps(product.source.model_dump(mode="json"), sort_keys=True, default=str)
 
     def matrix(start: datetime, end: datetime) -> PublishedMatrix:
         return PublishedMatrix(
             release_id=release_id,
             product=product.product,
-            source=source,
+            source=_source(product),
             start=start,
             end=end,
             k=parameters["k"],

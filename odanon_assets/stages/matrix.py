@@ -71,8 +71,13 @@ def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
     """Tiles in which trips start and end; ready trips may name them."""
     if "origin" in trips:
         return trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
-    origin = zoning.assign(trips["o_lat"].to_numpy(), trips["o_lon"].to_numpy())
-    return origin, zoning.assign(trips["d_lat"].to_numpy(), trips["d_lon"].to_numpy())
+    # Most places end one trip and start the next: each is looked up once.
+    ends = np.empty(2 * len(trips), np.complex128)
+    ends.real = np.concatenate([trips["o_lat"], trips["d_lat"]])
+    ends.imag = np.concatenate([trips["o_lon"], trips["d_lon"]])
+    code, place = pd.factorize(ends, use_na_sentinel=False)
+    tile = zoning.assign(place.real, place.imag)[code]
+    return tile[: len(trips)], tile[len(trips) :]
 
 
 def _ready_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:

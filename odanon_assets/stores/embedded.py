@@ -112,7 +112,12 @@ class EmbeddedStore:
         return (self.folder(release_id) / MANIFEST).read_text(encoding="utf-8")
 
     def problems(self, release_id: str) -> list[str]:
-        return folder_problems(self.folder(release_id))
+        folder = self.folder(release_id)
+        manifest = sha256(folder / MANIFEST)
+        for pointer in map(self._read, (folder.parents[1] / "windows").glob("*.json")):
+            if pointer["release_id"] == release_id and pointer["manifest_sha256"] != manifest:
+                return ["the manifest is not the one that the window's pointer names"]
+        return folder_problems(folder)
 
     def ledger(self) -> pd.DataFrame:
         rows = []
@@ -174,7 +179,9 @@ class EmbeddedStore:
         return sorted(path.name for path in (self.root / "published").glob("*") if (path / "windows").is_dir())
 
     def _pointer(self, product: str, window_start: date | str) -> dict[str, Any]:
-        path = self._home(product) / "windows" / f"{window_start}.json"
+        return self._read(self._home(product) / "windows" / f"{window_start}.json")
+
+    def _read(self, path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
         history = found.get("history", [])
         return {**found, "history": history, "purged": bool(history) and found["release_id"] is None}

@@ -1,5 +1,7 @@
 """What every store can do; the two that exist pass the same tests."""
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -96,9 +98,6 @@ class Store(Protocol):
 
 def zoning_version(manifest: dict[str, Any]) -> str:
     """A short name of the zoning and hierarchy that a release was made with."""
-    import hashlib
-    import json
-
     parameters = manifest.get("parameters", {})
     text = json.dumps({key: parameters.get(key) for key in ("zoning", "hierarchy")}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -106,8 +105,6 @@ def zoning_version(manifest: dict[str, Any]) -> str:
 
 def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:
     """A release's line in the ledger, in the order of LEDGER_COLUMNS."""
-    import json
-
     return (
         manifest["release_id"],
         manifest["product"],

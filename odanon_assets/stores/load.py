@@ -1,6 +1,7 @@
-"""Bulk rows into PostGIS by COPY."""
+"""The rows of a release into PostGIS, in bulk by COPY."""
 
 import io
+import json
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, text
 
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.content import zone_digests
+from odanon_assets.stores.interface import zoning_version
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -21,6 +23,41 @@ _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
 _BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8"}
+
+
+def release(connection: Connection, bundle: Bundle, manifest: str) -> int:
+    """All rows of a release; returns its number."""
+    parsed = json.loads(manifest)
+    parameters = parsed.get("parameters", {})
+    version = zoning_version(parsed)
+    connection.execute(
+        text("INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING"),
+        {"v": version, "z": json.dumps(parameters.get("zoning")), "h": json.dumps(parameters.get("hierarchy"))},
+    )
+    release_no = connection.execute(
+        text(
+            "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
+            " VALUES (:id, :product, :window, :version, :manifest, :report) RETURNING release_no"
+        ),
+        {
+            "id": bundle.release_id,
+            "product": bundle.product,
+            "window": bundle.window_start,
+            "version": version,
+            "manifest": manifest,
+            "report": bundle.report,
+        },
+    ).scalar_one()
+    zone_no = zones(connection, bundle.zones, release_no)
+    flows(connection, bundle, release_no, zone_no)
+    numbers = [
+        {"no": release_no, "name": name, "value": value}
+        for name, value in parsed.get("metrics", {}).items()
+        if isinstance(value, int | float) and value == value
+    ]
+    if numbers:
+        connection.execute(text("INSERT INTO published.metric VALUES (:no, :name, :value)"), numbers)
+    return release_no
 
 
 def zones(connection: Connection, table: "GeoDataFrame", release_no: int) -> pd.Series:
@@ -99,12 +136,15 @@ def flows(connection: Connection, bundle: Bundle, release_no: int, zone_no: pd.S
         "position": np.arange(len(table)),
         "window_start": np.full(len(table), (bundle.window_start - _EPOCH).days),
     }
-    columns = ", ".join([*numbers, "segment", "persons_band"])
+    # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
+    order = np.lexsort([numbers[name] for name in ("time_bin", "destination_no", "origin_no")])
+    texts = table[["segment", "persons_band"]].iloc[order]
+    columns = ", ".join([*numbers, *texts.columns])
     cursor = connection.connection.cursor()
-    for texts, rows in table.groupby(["segment", "persons_band"], dropna=False, sort=False).indices.items():
+    for pair, rows in texts.groupby(list(texts.columns), dropna=False, sort=False).indices.items():
         for start in range(0, len(rows), _CHUNK):
-            chosen = rows[start : start + _CHUNK]
-            records = _records({name: values[chosen] for name, values in numbers.items()}, texts)
+            chosen = order[rows[start : start + _CHUNK]]
+            records = _records({name: values[chosen] for name, values in numbers.items()}, pair)
             stream = io.BytesIO(_BINARY_HEADER + records + _BINARY_END)
             cursor.copy_expert(f"COPY published.flow ({columns}) FROM STDIN WITH (FORMAT binary)", stream)
     cursor.close()

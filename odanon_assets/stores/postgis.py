@@ -21,7 +21,6 @@ from odanon_assets.stores.interface import (
     closed,
     ledger_row,
     refusal,
-    zoning_version,
 )
 from odanon_assets.stores.verify import content_problems, read_sealed
 
@@ -52,7 +51,7 @@ class PostgisStore:
             if _known(connection, bundle.release_id):
                 raise closed(bundle.product, bundle.window_start)
             gate()
-            release_no = _insert(connection, bundle, manifest)
+            release_no = load.release(connection, bundle, manifest)
             _point(connection, bundle, release_no, replacing=current is not None)
             what = "publish" if current is None else "supersede"
             _audit(connection, what, bundle.product, bundle.window_start, bundle.release_id, act if current else None)
@@ -261,41 +260,6 @@ def _release(connection: Connection, release_id: str) -> Any:
     if found is None or found.report is None:
         raise OdanonError(f"there is no release {release_id[:100]!r} in the database, or it was purged")
     return found
-
-
-def _insert(connection: Connection, bundle: Bundle, manifest: str) -> int:
-    """All rows of a release; returns its number."""
-    parsed = json.loads(manifest)
-    parameters = parsed.get("parameters", {})
-    version = zoning_version(parsed)
-    connection.execute(
-        text("INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING"),
-        {"v": version, "z": json.dumps(parameters.get("zoning")), "h": json.dumps(parameters.get("hierarchy"))},
-    )
-    release_no = connection.execute(
-        text(
-            "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
-            " VALUES (:id, :product, :window, :version, :manifest, :report) RETURNING release_no"
-        ),
-        {
-            "id": bundle.release_id,
-            "product": bundle.product,
-            "window": bundle.window_start,
-            "version": version,
-            "manifest": manifest,
-            "report": bundle.report,
-        },
-    ).scalar_one()
-    zone_no = load.zones(connection, bundle.zones, release_no)
-    load.flows(connection, bundle, release_no, zone_no)
-    numbers = [
-        {"no": release_no, "name": name, "value": value}
-        for name, value in parsed.get("metrics", {}).items()
-        if isinstance(value, int | float) and value == value
-    ]
-    if numbers:
-        connection.execute(text("INSERT INTO published.metric VALUES (:no, :name, :value)"), numbers)
-    return release_no
 
 
 def _point(connection: Connection, bundle: Bundle, release_no: int, *, replacing: bool) -> None:

@@ -31,6 +31,7 @@ from odanon.traces.simulated import Simulated
 SHARED = Path(os.environ.get("ODANON_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 GEOLIFE = SHARED / "geolife" / "points_users_000-009.parquet"
 PEOPLE = 150
+SEED = 101  # the defaults of dwell and transit were chosen on the cities 7 and 11
 MIN_RATE, MIN_TIMES_TRACKINTEL = 10e6, 500
 missed: list[str] = []
 
@@ -65,8 +66,8 @@ def gps_accuracy() -> None:
     print("\nGPS, stays of 10 min within 100 m, gaps up to 2 h, against the simulator's true stays (time overlap;")
     print("ratio: stays for each true one; found: true stays overlapped by more than half of the union)\n")
     print(f"{'noise':>6} {'stray':>6} {HEADER}")
-    for noise_m, stray in [(10, 0.0), (10, 0.01), (10, 0.02), (10, 0.05), (30, 0.01), (30, 0.02), (50, 0.02)]:
-        city = gps_city(Simulated(people=PEOPLE, noise_m=noise_m, outlier_share=stray))
+    for noise_m, stray in [(10, 0.0), (10, 0.01), (10, 0.02), (10, 0.05), (30, 0.02), (50, 0.02)]:
+        city = gps_city(Simulated(people=PEOPLE, seed=SEED, noise_m=noise_m, outlier_share=stray))
         plain = Dwell(max_outliers=0, merge_gap="0s")
         scores = compare(
             f"{noise_m:>4} m {stray:>6.0%}", city, {"dwell": Dwell(), "dwell, plain anchor": plain}, Dwell()
@@ -87,7 +88,7 @@ def antenna_accuracy() -> None:
         (Mode.nsd, "6h", 0.15),
         (Mode.cdr, "12h", 0.0),
     ]:
-        city = antenna_city(Simulated(people=PEOPLE), mode, moved)
+        city = antenna_city(Simulated(people=PEOPLE, seed=SEED), mode, moved)
         like = Dwell(radius_m=1000, min_stay="20min", max_gap=gap)
         scores = compare(f"{mode:>6} {moved:>6.0%}", city, {"transit": Transit(max_gap=gap), "dwell, 1 km": like}, like)
         if mode is Mode.nsd:

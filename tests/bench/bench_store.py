@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import geopandas
@@ -31,6 +32,10 @@ ROWS = 1_000_000
 CENTRE = h3.latlng_to_cell(45.75, 4.85, 8)
 YEAR = [date(2025, 1, 1) + timedelta(days=n) for n in range(365)]
 PAIRS = 300  # flows a time bin
+
+
+def accept() -> None:
+    """A gate that lets everything pass."""
 
 
 def zones(rings: int) -> geopandas.GeoDataFrame:
@@ -103,16 +108,17 @@ def drop_copy(url: str) -> None:
 
 def publishing(url: str) -> bool:
     store = PostgisStore(url)
-    store.publish(release(date(2024, 2, 1), 1, 10, zones(2), 0), lambda: None)  # connections and imports
+    store.publish(release(date(2024, 2, 1), 1, 10, zones(2), 0), accept)  # connections and imports
     table = zones(20)
     copies, publications = [], []
     for attempt in range(3):
         made = release(date(2024, 1, 1) + timedelta(days=attempt), 24, ROWS // 24, table, attempt)
         out = io.BytesIO()
         csv.write_csv(Table.from_pandas(made.flows, preserve_index=False), out, csv.WriteOptions(include_header=False))
-        copies.append(seconds(lambda text=out.getvalue(): raw_copy(url, text)))
+        text = out.getvalue()
+        copies.append(seconds(partial(raw_copy, url, text)))
         drop_copy(url)
-        publications.append(seconds(lambda bundle=made: store.publish(bundle, lambda: None)))
+        publications.append(seconds(partial(store.publish, made, accept)))
     ratio = min(publications) / min(copies)
     print(
         f"publish {len(made.flows):,} flows    {min(publications):6.2f} s, raw COPY {min(copies):.2f} s:"
@@ -123,9 +129,7 @@ def publishing(url: str) -> bool:
 
 def drawn_areas(url: str) -> bool:
     store, table = PostgisStore(url), zones(12)
-    loading = seconds(
-        lambda: [store.publish(release(day, 24, PAIRS, table, n), lambda: None) for n, day in enumerate(YEAR)]
-    )
+    loading = seconds(lambda: [store.publish(release(day, 24, PAIRS, table, n), accept) for n, day in enumerate(YEAR)])
     print(f"a year: {len(YEAR) * 24:,} bins, {len(YEAR) * 24 * PAIRS:,} flows loaded in {loading:.0f} s")
     connection = psycopg2.connect(url)
     connection.autocommit = True
@@ -155,7 +159,6 @@ def drawn_areas(url: str) -> bool:
 
 def plan_nodes(cursor: "psycopg2.extensions.cursor", question: str, bounds: tuple[datetime, datetime]) -> str:
     """Which index scans the queries inside the function really used."""
-    cursor.execute("SELECT relname, idx_scan FROM pg_stat_user_indexes WHERE relname ~ '^(flow_2025|zone$)'")
     cursor.execute("SET log_min_messages = fatal; LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0;")
     cursor.execute("SET auto_explain.log_nested_statements = on; SET client_min_messages = log;")
     del cursor.connection.notices[:]

@@ -111,22 +111,27 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
 
 @pytest.mark.skipif(not os.environ.get("ODANON_STRESS"), reason="a real cluster: set ODANON_STRESS=1")
 def test_results_equal_the_local_engine_on_a_cluster_of_two_workers(tmp_path: Path) -> None:
-    def executor(_: int) -> str:
-        """Who ran this; the wait leaves the second task to the other worker."""
+    def worker_folder(_: int) -> str:
+        """The folder of the worker that runs this; the wait leaves the second task to the other worker."""
         import time
 
-        from pyspark import SparkFiles
-
-        time.sleep(20)
-        return SparkFiles.getRootDirectory()
+        time.sleep(5)
+        return os.getcwd()
 
     with cluster(tmp_path, workers=2) as url:
-        conf = {**CONF, "spark.driver.host": "127.0.0.1", "spark.executor.memory": "768m", "spark.cores.max": "2"}
+        conf = {
+            **CONF,
+            "spark.driver.host": "127.0.0.1",
+            "spark.executor.memory": "768m",
+            "spark.cores.max": "2",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # wait for both workers
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+        }
         engine = Spark(master=url, buckets=4, conf=conf)
         session = engine._session()
         try:
             assert session.sparkContext.master == url
-            assert len(set(engine.map(executor, range(2)))) == 2
+            assert len(set(engine.map(worker_folder, range(2)))) == 2
             assert made_by(engine, tmp_path / "spark", 60) == made_by(local_engine(4), tmp_path / "local", 60)
         finally:
             session.stop()

@@ -128,3 +128,18 @@ def test_a_tree_too_deep_for_its_levels_is_refused():
     n = 40_000
     with pytest.raises(OdanonError, match="levels deep"):
         build(([str(i) for i in range(n)], [i - 1 for i in range(n)]))
+
+
+def test_tiles_are_placed_by_label_in_any_order():
+    tree = build((["root", "b", "a"], [-1, 0, 0])).placed(
+        np.array(["b", "a"], object), np.array([1, 2]), np.array([3, 4])
+    )
+    assert tree.lat.tolist() == [2, 1]
+    assert tree.lon.tolist() == [4, 3]
+
+
+def test_centroids_are_all_known_or_none():
+    tree = build((["root", "b", "a"], [-1, 0, 0])).placed(
+        np.array(["b", "a"], object), np.array([1, np.nan]), np.array([3, 4])
+    )
+    assert tree.lat is None

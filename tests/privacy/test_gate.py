@@ -1,5 +1,6 @@
 """The gate on the files of a day: honest files pass, whatever a bad anonymiser leaves there is refused."""
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,18 +17,21 @@ from odanon.anonymize.files import write_releases
 from odanon.anonymize.matrix import ODMatrix
 from odanon.hierarchy.parquet import to_parquet
 from odanon.plugin import parameters_of
-from odanon.privacy.audit import audit
-from odanon_assets.gate import day_matrices, verify_day
+from odanon_assets.gate import audit_day, day_matrices, verify_day
 from odanon_assets.lake import Lake, write_figures
 
 DAY = date(2026, 3, 2)
 HOURS = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (8, 9)]
 
 
-def product(name: str) -> Any:
-    source = SimpleNamespace(model_dump=lambda mode: {"plugin": "phones"})
-    bins = SimpleNamespace(bin=timedelta(hours=1))
-    return SimpleNamespace(product=name, zone=ZoneInfo("UTC"), source=source, od=bins)
+def product(name: str, data: str = "phones") -> Any:
+    return SimpleNamespace(
+        product=name,
+        zone=ZoneInfo("UTC"),
+        source=SimpleNamespace(model_dump=lambda mode: {"plugin": data}),
+        od=SimpleNamespace(bin=timedelta(hours=1)),
+        anonymize=SimpleNamespace(instance=SimpleNamespace(k=10, unit="persons")),
+    )
 
 
 def write_day(lake: Lake, name: str, **promise: Any) -> None:
@@ -105,11 +109,32 @@ def test_noisy_counts_are_refused(lake: Lake) -> None:
     assert "verifiable" in {f.rule for f in verify_day(product("flows"), lake, DAY)}
 
 
+def publish(lake: Lake, name: str) -> None:
+    with lake.new(name, "published", DAY) as folder:
+        write_figures(folder, {"release_id": f"{name}-1"})
+
+
 def test_two_products_of_one_source_and_day_are_audited_bin_by_bin(lake: Lake) -> None:
     write_day(lake, "coarse", k=15)
-    first, second = (day_matrices(product(name), lake, DAY, f"{name}-1") for name in ("flows", "coarse"))
-    assert [matrix.start for matrix in first] == HOURS
-    assert audit(first, []) == []
-    findings = audit(second, first)
+    both = [product("flows"), product("coarse")]
+    assert [matrix.start for matrix in day_matrices(both[0], lake, DAY, "flows-1")] == HOURS
+    assert audit_day(both[1], lake, DAY, "coarse-1", both) == []  # nothing is published yet
+    publish(lake, "flows")
+    findings = audit_day(both[1], lake, DAY, "coarse-1", both)
     assert {finding.rule for finding in findings} == {"nested-difference"}
     assert all("flows-1" in str(finding) for finding in findings)
+    assert audit_day(both[0], lake, DAY, "flows-1", both) == []  # not compared with itself
+
+
+def test_products_of_other_sources_are_not_compared(lake: Lake) -> None:
+    write_day(lake, "coarse", k=15)
+    publish(lake, "flows")
+    assert audit_day(product("coarse", "bikes"), lake, DAY, "coarse-1", [product("flows")]) == []
+
+
+def test_a_published_day_whose_input_is_gone_cannot_be_judged(lake: Lake) -> None:
+    write_day(lake, "coarse", k=15)
+    publish(lake, "flows")
+    shutil.rmtree(lake.folder("flows", "od", DAY))
+    findings = audit_day(product("coarse"), lake, DAY, "coarse-1", [product("flows")])
+    assert {finding.rule for finding in findings} == {"input-kept"}

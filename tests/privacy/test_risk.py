@@ -32,7 +32,7 @@ ROWS = pd.DataFrame(
 def report() -> RiskReport:
     od = ODMatrix.from_frame(ROWS, TREE, TREE)
     plugin = registry.create("anonymize", "suppression", {"k": 2, "suppression": 0.0})
-    return risk_report(od, plugin.anonymize(od, TREE, TREE), TREE, TREE)
+    return risk_report(od, plugin.anonymize(od, TREE, TREE), TREE, membership=0.6789)
 
 
 def test_flows_have_their_prosecutor_risk_and_dominance(report: RiskReport) -> None:
@@ -61,6 +61,7 @@ def test_closeness_compares_an_origin_with_everybody(report: RiskReport) -> None
 def test_public_figures_have_two_digits_and_no_smallest_count(report: RiskReport) -> None:
     assert all(float(f"{value:.2g}") == value for value in report.public.values())
     assert report.public["prosecutor_at_most"] == 0.5
+    assert report.public["membership_auc"] == 0.68
     assert not any("min" in name.split("_") for name in report.public)
 
 
@@ -84,7 +85,7 @@ def test_without_a_multiplier_or_centroids_those_figures_are_absent(report: Risk
     assert "minimality_mean" not in report.public
     rows = people(400, days=1)
     made = release(rows)
-    figures = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY, CITY).public
+    figures = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY).public
     assert "minimality_mean" in figures
     assert "earth_mover_km_mean" not in figures
 
@@ -93,7 +94,7 @@ def test_a_report_needs_people_and_flows() -> None:
     od = ODMatrix.from_frame(ROWS, TREE, TREE, person=None)
     made = registry.create("anonymize", "suppression", {"k": 2, "unit": "trips"}).anonymize(od, TREE, TREE)
     with pytest.raises(OdanonError, match="no person ids"):
-        risk_report(od, made, TREE, TREE)
+        risk_report(od, made, TREE)
 
 
 def test_the_area_under_the_curve_is_a_chance() -> None:

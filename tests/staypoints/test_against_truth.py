@@ -52,9 +52,9 @@ def test_sparse_call_records_show_few_stays_but_true_ones() -> None:
 def test_the_plain_anchor_equals_its_slow_twin_on_real_points(shared_data: Path) -> None:
     points = pd.read_parquet(shared_data / "geolife" / "points_users_000-009.parquet")
     points["time"] = points["ts"].dt.tz_localize("UTC")
-    points = sort_points(points.rename(columns={"user": "person"}))
+    points = sort_points(points[points["user"] == 0].rename(columns={"user": "person"}))
     plain = Dwell(max_outliers=0, merge_gap="0s")
     stays, twin = plain.detect(points), rule_stays(points, plain, ODANON)
-    assert len(stays) > 1000
+    assert len(stays) > 100
     for name in ("start", "end"):
         assert (stays[name].to_numpy("datetime64[us]") == twin[name].to_numpy()).all()

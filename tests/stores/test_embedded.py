@@ -1,6 +1,7 @@
 """The embedded store's own matters: its files."""
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
+from odanon_assets.files import to_json
+from odanon_assets.stores.content import SEAL, seal_of
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.verify import folder_problems
 
@@ -107,6 +110,16 @@ def test_one_changed_byte_anywhere_fails(folder: Path, data: st.DataObject) -> N
         assert folder_problems(folder) != []
     finally:
         path.write_bytes(whole)
+
+
+def test_a_manifest_that_was_sealed_anew_is_found_by_the_pointer(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path)
+    store.publish(bundle(), accept)
+    folder = store.folder(bundle().release_id)
+    forged = json.loads((folder / "release.json").read_text()) | {"verifier": "forged"}
+    (folder / "release.json").write_text(to_json({**forged, SEAL: seal_of(forged)}))
+    assert folder_problems(folder) == []
+    assert store.problems(bundle().release_id) == ["the manifest is not the one that the window's pointer names"]
 
 
 def test_missing_added_and_swapped_files_fail(folder: Path, tmp_path: Path) -> None:

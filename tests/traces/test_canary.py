@@ -176,3 +176,10 @@ def test_no_canary_is_written_anywhere(
     found += [needle for path in files for needle in found_in(path)]
     assert found == []
     assert not any(ID in str(path) for path in root.rglob("*"))
+
+
+def test_a_planted_canary_is_found(tmp_path: Path) -> None:
+    pd.DataFrame({"person": [ID], "lat": [LAT]}).to_parquet(tmp_path / "a.parquet", compression="zstd")
+    (tmp_path / "b.log").write_text(f"could not convert {LON}")
+    assert len(found_in(tmp_path / "a.parquet")) >= 3
+    assert len(found_in(tmp_path / "b.log")) == 1

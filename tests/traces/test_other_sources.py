@@ -89,7 +89,7 @@ def test_a_simulated_city_of_events_with_dirt_is_read_back(tmp_path: Path) -> No
 
 GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><metadata><time>2020-01-01T00:00:00Z</time>
 </metadata><trk><trkseg><trkpt lat="45.5" lon="4.5"><ele>200</ele><time>2026-03-02T12:00:00Z</time></trkpt>
-<trkpt lat="45.6" lon="x"><time>2026-03-02T13:00:00+01:00</time></trkpt><trkpt lat="45.7" lon="4.7"/></trkseg></trk></gpx>"""
+<trkpt lat="45.6" lon="x"><time>2026-03-02T13:00:00+01:00</time></trkpt><trkpt lat="45.7" lon="4.7"><extensions><time>2001-01-01T00:00:00Z</time></extensions></trkpt></trkseg></trk></gpx>"""
 PLT = "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
 
 

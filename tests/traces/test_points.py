@@ -64,7 +64,7 @@ def test_every_format_gives_the_same_rows(tmp_path: Path, name: str, encode) -> 
     pd.testing.assert_frame_equal(read(Points(path=str(tmp_path))), ROWS, check_dtype=False)
 
 
-@pytest.mark.parametrize("path", ["{}/points.parquet", "{}/*.parquet", "file://{}"])
+@pytest.mark.parametrize("path", ["{}/points.parquet", "{}/*.parquet", "local://{}"])
 def test_a_path_is_a_file_a_glob_or_a_url(tmp_path: Path, path: str) -> None:
     ROWS.to_parquet(tmp_path / "points.parquet")
     assert len(read(Points(path=path.format(tmp_path)))) == 3
@@ -139,7 +139,7 @@ def test_hours_that_a_clock_shows_twice_or_never_are_not_guessed(tmp_path: Path)
 @given(st.lists(st.datetimes(datetime(2026, 3, 28), datetime(2026, 10, 26)), min_size=1, max_size=50))
 def test_wall_clock_times_are_placed_as_zoneinfo_places_them(walls: list[datetime]) -> None:
     zone = ZoneInfo("Europe/Paris")
-    column = {"name": "time", "source": "t", "kind": "time", "optional": False}
+    column = {"name": "time", "source": "t", "kind": "time"}
     raw = pa.RecordBatch.from_arrays([pa.array(walls, pa.timestamp("us"))], ["t"])
     placed = Converter([column], "Europe/Paris", "auto").convert(raw, 0, None)
     for wall, time, unzoned in zip(walls, *(placed[i].to_pylist() for i in (0, 1)), strict=True):

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
 from odanon.traces.validate import Tally, validate
@@ -61,3 +63,36 @@ def test_times_without_a_zone_are_quarantined() -> None:
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(OdanonError, match="no column 'lat'"):
         validate(points(lat=[1.0]).drop(columns="lat"), START, END, Tally())
+
+
+def test_ids_may_be_categories_and_antennas_come_along() -> None:
+    frame = points(lat=[45.0, 46.0, 47.0]).assign(person=pd.Categorical(["p", "", None]), antenna=[3, 4, 5])
+    tally = Tally()
+    kept = validate(frame, START, END, tally)
+    assert kept["antenna"].tolist() == [3]
+    assert tally.reasons["no_person"] == 2
+
+
+def test_a_row_that_is_wrong_in_two_ways_counts_once_under_the_first() -> None:
+    tally = Tally()
+    validate(points(lat=[np.nan], time=[pd.Timestamp(0, tz="UTC")]), START, END, tally)
+    assert (tally.reasons["not_finite"], tally.quarantined) == (1, 1)
+
+
+COORDINATES = st.sampled_from([45.0, -91.0, 181.0, 0.0, np.nan, np.inf, 4.0])
+TIMES = st.sampled_from(
+    [NOON, pd.NaT, pd.Timestamp(0, tz="UTC"), pd.Timestamp("2199-01-01", tz="UTC"), pd.Timestamp(END)]
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["p", "", None]), TIMES, COORDINATES, COORDINATES), max_size=30))
+def test_every_row_is_kept_or_counted(rows: list[tuple]) -> None:
+    frame = pd.DataFrame(rows, columns=["person", "time", "lat", "lon"])
+    frame = frame.assign(time=pd.to_datetime(frame["time"], utc=True).astype("datetime64[us, UTC]"))
+    tally = Tally()
+    kept = validate(frame.astype({"lat": float, "lon": float}), START, END, tally)
+    assert tally.read == len(rows)
+    assert tally.kept == len(kept)
+    assert tally.read == len(kept) + tally.outside_window + tally.quarantined
+    assert (kept["person"] == "p").all()
+    assert kept[["lat", "lon"]].abs().le([90, 180]).all(axis=None)

@@ -16,36 +16,42 @@ from scipy.stats import rankdata
 from odanon.anonymize.matrix import ODMatrix
 from odanon.anonymize.release import Release
 from odanon.errors import OdanonError
+from odanon.hierarchy.tree import FloatArray as Floats
 from odanon.hierarchy.tree import Hierarchy
 
-_SIDE, _PEOPLE, _SAMPLE, _TARGETS, _ROUNDS = 8, 400, 200, 8, 10
+_SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 
 
 def membership_auc(anonymizer: Any) -> dict[str, float]:
-    """AUC of the attack on the anonymiser's releases, averaged over targets, and on the tables without protection."""
+    """Mean AUC over all people of the city, for the anonymiser's releases and for tables without protection.
+
+    Every release is made from a random half of the people, so that each person is in about half of them.
+    """
     tree, rows = fixture()
     rng = np.random.default_rng(11)
-    targets = rng.choice(_PEOPLE, _TARGETS, replace=False)
-    scores: dict[str, list[float]] = {"released": [], "unprotected": []}
-    for target in targets.tolist():
-        known = rows[rows["person"] == target]
-        pairs = tree.ranks(known["origin"]), tree.ranks(known["destination"])
-        shown: dict[str, list[list[float]]] = {name: [[], []] for name in scores}
-        for turn in range(2 * _ROUNDS):
-            present = turn % 2
-            others = rng.choice(np.delete(np.arange(_PEOPLE), target), _SAMPLE - present, replace=False)
-            chosen = rows[rows["person"].isin([*others.tolist(), *([target] if present else [])])]
-            od = ODMatrix.from_frame(chosen, tree, tree)
-            try:
-                released = read_flows(anonymizer.anonymize(od, tree, tree), pairs, tree)
-            except OdanonError:  # refused, so that there is nothing to read
-                released = 0.0
-            shown["released"][present].append(released)
-            exact = pd.Series(od.pairs.trips, index=_keys(od.pairs.origin, od.pairs.destination, tree))
-            shown["unprotected"][present].append(float(exact.reindex(_keys(*pairs, tree)).fillna(0).sum()))
-        for name, (absent, present_scores) in shown.items():
-            scores[name].append(auc(absent, present_scores))
-    return {name: float(np.mean(values)) for name, values in scores.items()}
+    present = np.array([rng.permutation(_PEOPLE) < _PEOPLE // 2 for _ in range(_RELEASES)])
+    shown: dict[str, list[Floats]] = {"released": [], "unprotected": []}
+    for chosen in present:
+        od = ODMatrix.from_frame(rows[chosen[rows["person"].to_numpy()]], tree, tree)
+        exact = np.zeros((tree.n_leaves, tree.n_leaves))
+        exact[od.pairs.origin, od.pairs.destination] = od.pairs.trips
+        try:
+            read = expected_trips(anonymizer.anonymize(od, tree, tree), tree)
+        except OdanonError:  # refused, so that there is nothing to read
+            read = np.zeros_like(exact)
+        shown["released"].append(read)
+        shown["unprotected"].append(exact)
+    pairs = tree.ranks(rows["origin"]), tree.ranks(rows["destination"])
+    person = rows["person"].to_numpy()
+    found = {}
+    for name, tables in shown.items():
+        scores = np.array([np.bincount(person, table[pairs], _PEOPLE) for table in tables])
+        found[name] = float(np.mean([auc(*_split(scores[:, who], present[:, who])) for who in range(_PEOPLE)]))
+    return found
+
+
+def _split(scores: Floats, present: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    return scores[~present], scores[present]
 
 
 def fixture() -> tuple[Hierarchy, pd.DataFrame]:
@@ -75,26 +81,21 @@ def fixture() -> tuple[Hierarchy, pd.DataFrame]:
     return tree, rows.groupby(["origin", "destination", "person"], as_index=False)["trips"].sum()
 
 
-def read_flows(release: Release, pairs: tuple[npt.NDArray, npt.NDArray], tree: Hierarchy) -> float:
-    """Trips that a reader expects on the given tile pairs (ALGORITHMS, Reconstruction)."""
+def expected_trips(release: Release, tree: Hierarchy) -> Floats:
+    """(origin tile, destination tile): the trips that a reader expects there (ALGORITHMS, Reconstruction)."""
     flows = release.flows
     inside = []
-    for side, areas, ranks in (("origin", release.origins, pairs[0]), ("destination", release.destinations, pairs[1])):
-        holds = np.zeros((len(areas.label), tree.n_leaves), dtype=bool)
-        holds[np.repeat(np.arange(len(areas.label)), np.diff(areas.start)), areas.members] = True
-        number = pd.Index(areas.label.astype(str)).get_indexer(pd.Index(flows[side].astype("str")))
-        inside.append(holds[number][:, ranks])
+    for side, areas in (("origin", release.origins), ("destination", release.destinations)):
+        holds = np.zeros((len(areas.label), tree.n_leaves))
+        holds[np.repeat(np.arange(len(areas.label)), np.diff(areas.start)), areas.members] = 1
+        inside.append(holds[pd.Index(areas.label.astype(str)).get_indexer(pd.Index(flows[side].astype("str")))])
     size = flows["origin_tiles"].to_numpy() * flows["destination_tiles"].to_numpy()
-    expected = flows["trips"].to_numpy() / size
-    return float(expected @ (inside[0] & inside[1]).sum(axis=1))
+    return inside[0].T @ (inside[1] * (flows["trips"].to_numpy() / size)[:, None])
 
 
-def auc(absent: list[float], present: list[float]) -> float:
+def auc(absent: npt.ArrayLike, present: npt.ArrayLike) -> float:
     """The chance that a release with the target scores above one without; ties count half."""
-    ranks = rankdata([*absent, *present])
-    n, m = len(absent), len(present)
+    without, with_target = np.asarray(absent), np.asarray(present)
+    ranks = rankdata(np.concatenate([without, with_target]))
+    n, m = len(without), len(with_target)
     return float((ranks[n:].sum() - m * (m + 1) / 2) / (n * m))
-
-
-def _keys(origin: npt.NDArray, destination: npt.NDArray, tree: Hierarchy) -> npt.NDArray[np.int64]:
-    return origin.astype(np.int64) * tree.n_leaves + destination

@@ -28,14 +28,17 @@ class RiskReport:
     origins: pd.DataFrame  # origin, people, homogeneity, homogeneous_tiles, total_variation[, earth_mover_km]
 
 
-def risk_report(od: ODMatrix, release: Release, origins: Hierarchy, destinations: Hierarchy) -> RiskReport:
+def risk_report(
+    od: ODMatrix, release: Release, destinations: Hierarchy, *, membership: float | None = None
+) -> RiskReport:
     """Measure a release against the matrix it was made from.
 
     prosecutor: 1 / people of the flow, the chance to name someone known to be in it. dominance: the largest share
     of a flow's trips that one person has. homogeneity: the largest share of an origin area's people that take one
     flow, with the tiles of its destination. total variation and earth mover: t-closeness of an origin's
     destinations to everybody's. minimality: the least share of a flow's trips that must lie in parts below k, for
-    whoever knows the multiplier; it is absent where the algorithm has none.
+    whoever knows the multiplier; it is absent where the algorithm has none. `membership` is what the anonymiser
+    scores on the fixed city (`membership_auc`), passed on to the public part.
     """
     if od.person is None:
         raise OdanonError("a risk report counts people and this matrix has no person ids; give person-level rows")
@@ -48,7 +51,10 @@ def risk_report(od: ODMatrix, release: Release, origins: Hierarchy, destinations
         flows["minimality"] = implied
     table = _by_origin(od, release, row_flow, flows)
     table = table.join(closeness(release, destinations, table.index))
-    return RiskReport(_public(flows, table, release), flows, table.reset_index())
+    public = _public(flows, table, release)
+    if membership is not None:
+        public["membership_auc"] = rounded(membership, 2)
+    return RiskReport(public, flows, table.reset_index())
 
 
 def _by_flow(od: ODMatrix, release: Release, row_flow: npt.NDArray[np.int64]) -> pd.DataFrame:

@@ -285,6 +285,8 @@ class Product(Section):
         needed = self.population is not None or (self.people is not None and RESIDENCE in self.people.segments)
         if needed and self.trips.home_work is None:
             raise ValueError("population and the segment residence need homes; add home_work: {} under trips")
+        if self.trips.home_work is not None and self.source.instance.enters != "traces":
+            raise ValueError("home_work looks for homes among stays and this source gives none; remove it under trips")
         if self.population is not None and self.people is not None and self.people.weight is not None:
             raise ValueError("weights come from people.weight or from population; keep one of them")
         return self

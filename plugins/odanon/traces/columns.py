@@ -36,11 +36,9 @@ class Converter:
         """The rows of a batch, then one empty row for each that was lost; `person` fills a column of that name."""
         arrays: dict[str, pa.Array] = {}
         for column in self._columns:
-            name, kind = column["name"], column["kind"]
+            name = column["name"]
             if person is not None and name == "person":
                 arrays[name] = pa.array([person] * raw.num_rows, pa.large_string()).dictionary_encode()
-            elif column["source"] not in raw.schema.names:
-                arrays[name] = pa.nulls(raw.num_rows, _TYPES[kind])
             else:
                 self._put(arrays, column, raw.column(column["source"]))
         rows = [arrays[name] if name in arrays else _all_false(raw.num_rows) for name in self._schema.names]

@@ -53,10 +53,11 @@ def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
     if footer.num_rows > size * _ROWS_PER_BYTE + _FREE_ROWS:
         raise RefusedError("bomb")
     wanted = _present(columns, handle.schema_arrow.names)
+    prefixes = tuple(f"{name}." for name in wanted)
     largest = resource.getrlimit(resource.RLIMIT_AS)[0] * _ROW_GROUP_SHARE
     for group in range(footer.num_row_groups):
         chunks = [footer.row_group(group).column(i) for i in range(footer.num_columns)]
-        unpacked = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in wanted)
+        unpacked = sum(c.total_uncompressed_size for c in chunks if f"{c.path_in_schema}.".startswith(prefixes))
         if not 0 <= unpacked <= largest:
             raise RefusedError("row_group")
     for batch in handle.iter_batches(BATCH_ROWS, columns=wanted):
@@ -64,11 +65,11 @@ def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
 
 
 def _present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
-    """The names of the wanted columns; a missing one is refused unless it may be absent."""
+    """The names of the wanted columns; a missing one is refused."""
     for column in columns:
-        if column["source"] not in names and not column["optional"]:
+        if column["source"] not in names:
             raise RefusedError("no_column", column["source"])
-    return [column["source"] for column in columns if column["source"] in names]
+    return [column["source"] for column in columns]
 
 
 def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
@@ -126,7 +127,7 @@ def _json_lines(text: Unpacked, columns: list[dict[str, Any]], time_format: str)
     kinds = {**_JSON_KINDS, "time": pa.float64() if time_format.startswith("epoch") else pa.string()}
     schema = pa.schema([(column["source"], kinds[column["kind"]]) for column in columns])
     options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    missing = {column["source"] for column in columns if not column["optional"]}
+    missing = {column["source"] for column in columns}
     for block in whole_lines(text):
         if not block.strip():
             continue

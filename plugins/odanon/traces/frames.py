@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -11,13 +12,13 @@ def placed_and_not(batch: pa.RecordBatch, times: list[str]) -> Iterator[pd.DataF
 
     The second frame has times without a zone, which validation counts as `no_time_zone`.
     """
-    frame = batch.to_pandas()
-    marks = [f"{name}_unzoned" for name in times]
-    unplaced = frame[marks].any(axis="columns").to_numpy(bool)
-    frame = frame.drop(columns=marks)
-    if not unplaced.any():
+    marks = [batch.column(f"{name}_unzoned") for name in times]
+    frame = batch.select([name for name in batch.schema.names if not name.endswith("_unzoned")])
+    frame = frame.to_pandas(split_blocks=True)
+    if not any(mark.true_count for mark in marks):
         yield frame
         return
+    unplaced = np.any([mark.to_numpy(zero_copy_only=False) for mark in marks], axis=0)
     if not unplaced.all():
         yield frame[~unplaced].reset_index(drop=True)
     wall = frame[unplaced].reset_index(drop=True)

@@ -6,41 +6,21 @@ import pyarrow as pa
 
 from odanon.traces.unpack import BATCH_ROWS, Raw, RefusedError, Unpacked, whole_lines
 
+_GPX_POINTS = ("trkpt", "wpt", "rtept")
+_LONGEST_TIME = 64
+
 
 def gpx(text: Unpacked) -> Raw:
     """Track, route and way points; a document type is refused, since entities can multiply text without end."""
     from xml.parsers import expat
 
     rows = _LogRows()
+    handler = _GpxHandler(rows)
     parser = expat.ParserCreate(namespace_separator=" ")
-    open_time: list[str] = []
-    inside = False
-
-    def begin(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal inside
-        tag = tag.rsplit(" ", 1)[-1]
-        if tag in ("trkpt", "wpt", "rtept"):
-            rows.add(None, attributes.get("lat"), attributes.get("lon"))
-        inside = tag == "time" and bool(rows.lat)
-        open_time.clear()
-
-    def letters(data: str) -> None:
-        if inside and sum(map(len, open_time)) < 64:
-            open_time.append(data)
-
-    def finish(_tag: str) -> None:
-        nonlocal inside
-        if inside:
-            rows.time[-1] = "".join(open_time).strip()
-        inside = False
-
-    def refuse(*_: Any) -> None:
-        raise RefusedError("bomb")
-
-    parser.StartElementHandler = begin
-    parser.CharacterDataHandler = letters
-    parser.EndElementHandler = finish
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = handler.begin
+    parser.CharacterDataHandler = handler.letters
+    parser.EndElementHandler = handler.finish
+    parser.StartDoctypeDeclHandler = handler.refuse
     try:
         while block := text.read():
             parser.Parse(block, False)
@@ -50,6 +30,35 @@ def gpx(text: Unpacked) -> Raw:
     except expat.ExpatError:
         raise RefusedError("damaged") from None
     yield rows.flush(), 0
+
+
+class _GpxHandler:
+    """What an XML parser tells of a GPX file, as rows; a time counts only directly inside a point."""
+
+    def __init__(self, rows: "_LogRows") -> None:
+        self._rows = rows
+        self._open: list[str] = []
+        self._time: str | None = None
+
+    def begin(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rsplit(" ", 1)[-1]
+        if tag in _GPX_POINTS:
+            self._rows.add(None, attributes.get("lat"), attributes.get("lon"))
+        self._time = "" if tag == "time" and self._open[-1:] and self._open[-1] in _GPX_POINTS else None
+        self._open.append(tag)
+
+    def letters(self, data: str) -> None:
+        if self._time is not None and len(self._time) < _LONGEST_TIME:
+            self._time += data[:_LONGEST_TIME]
+
+    def finish(self, _tag: str) -> None:
+        self._open.pop()
+        if self._time is not None:
+            self._rows.time[-1] = self._time.strip()
+        self._time = None
+
+    def refuse(self, *_: Any) -> None:
+        raise RefusedError("bomb")
 
 
 def plt(text: Unpacked) -> Raw:

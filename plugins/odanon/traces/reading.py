@@ -5,6 +5,7 @@ sends plain columns back. Whatever a file does to its reader, this process only 
 sentence it raises names the file and the remedy, never what was in the file.
 """
 
+import fcntl
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from odanon.traces.files import shown
 Kind = Literal["text", "number", "time", "texts"]
 
 MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
+_PIPE_BYTES = 1 << 20
 
 _REASONS = {
     "unreadable": "cannot be opened; check that it exists and may be read",
@@ -48,7 +50,6 @@ class Column:
     name: str
     source: str
     kind: Kind
-    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     environment |= {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
     with tempfile.TemporaryFile() as report:
         child = subprocess.Popen(
-            [sys.executable, "-m", "odanon.traces.child", str(MEMORY_LIMIT)],
+            [sys.executable, "-P", "-m", "odanon.traces.child", str(MEMORY_LIMIT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=report,
@@ -81,6 +82,8 @@ def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         try:
             assert child.stdin is not None
             assert child.stdout is not None
+            if hasattr(fcntl, "F_SETPIPE_SZ"):  # fewer switches between the two processes
+                fcntl.fcntl(child.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             child.stdin.write(json.dumps(asdict(job)).encode("utf-8", "surrogatepass"))
             child.stdin.close()
             yield from _batches(child.stdout)

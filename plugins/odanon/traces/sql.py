@@ -64,12 +64,11 @@ class Sql:
             raise OdanonError(f"the sql source needs the environment variable {self.url_variable}; export it first")
         try:
             # Hidden parameters and no error text: a driver's message may quote rows.
-            engine = sqlalchemy.create_engine(url, hide_parameters=True)
+            engine = sqlalchemy.create_engine(url, hide_parameters=True, poolclass=sqlalchemy.NullPool)
             with engine.connect().execution_options(stream_results=True, yield_per=_ROWS) as connection:
                 result = connection.execute(sqlalchemy.text(query), parameters)
                 for rows in result.partitions():
                     yield pd.DataFrame(rows, columns=list(result.keys()))
-            engine.dispose()
         except (sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
             kind = type(getattr(error, "orig", None) or error).__name__
             raise OdanonError(

@@ -126,7 +126,7 @@ COMMENT ON FUNCTION odanon.comment_columns(regclass) IS 'Describes the columns o
 SELECT odanon.comment_columns(c.oid::regclass)
 FROM pg_class c WHERE c.relnamespace = 'published'::regnamespace AND c.relkind = 'v';
 
-CREATE FUNCTION odanon.drawn(area geometry) RETURNS geometry LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION odanon.drawn(area geometry) RETURNS geometry LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF area IS NULL OR ST_IsEmpty(area) OR GeometryType(area) NOT IN ('POLYGON', 'MULTIPOLYGON') THEN
         RAISE EXCEPTION 'a drawn area is not a polygon; draw polygons only' USING ERRCODE = 'invalid_parameter_value';
@@ -140,7 +140,7 @@ END $$;
 COMMENT ON FUNCTION odanon.drawn(geometry) IS 'A user''s polygon in EPSG:4326, or an error that says what is wrong.';
 
 CREATE FUNCTION odanon.zone_shares(area geometry) RETURNS TABLE (zone_no integer, share double precision)
-LANGUAGE plpgsql STABLE ROWS 100 AS $$
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 AS $$
 #variable_conflict use_column
 DECLARE
     drawn geometry := odanon.drawn(area);
@@ -159,7 +159,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION odanon.zone_shares(geometry) IS 'Which share of the ground of each zone lies inside an area.';
 
-CREATE FUNCTION odanon.the_product(name text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION odanon.the_product(name text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     known text[];
 BEGIN
