@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.points import PointProblem
-from odanon.anonymize.protection import Protection
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.points import PointProblem
+from odanon.anonymizers.protection import Protection
 from odanon.hierarchy.tree import Hierarchy
 
 STEP = 0.01  # degrees between tiles

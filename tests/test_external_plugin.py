@@ -44,7 +44,7 @@ def test_a_product_that_names_it_is_published(installed: Path, workspace: Path) 
     done = odanon(installed, workspace, "run", "small", "--date", "2026-03-02")
     assert done.returncode == 0, done.stderr + done.stdout
     asked = odanon(installed, workspace, "sql", "select count(*) as n, min(trips) >= 20 as enough from flows")
-    assert "2 │ true" in asked.stdout.replace("true   ", "true").replace("     2", "2")
+    assert asked.stdout.split()[-2:] == ["2", "True"]
 
 
 def test_it_passes_the_conformance_suite(installed: Path) -> None:

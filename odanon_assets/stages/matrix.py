@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymize.files import read_releases, write_releases
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.window import release_window
+from odanon.anonymizers.files import read_releases, write_releases
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
 from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy

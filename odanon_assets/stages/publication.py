@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.anonymize.files import read_releases
-from odanon.anonymize.zones import release_zones
+from odanon.anonymizers.files import read_releases
+from odanon.anonymizers.zones import release_zones
 from odanon.errors import OdanonError
 from odanon.privacy.bands import persons_band, rounded
 from odanon.privacy.promise import promise

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.measure import measured

@@ -1,7 +1,7 @@
 """The figures every release carries."""
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.metrics.classes import Classes
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction

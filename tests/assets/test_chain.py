@@ -12,7 +12,7 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 from product_example import small_product
 
-from odanon.anonymize.release import Release
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon_assets.assets import run_stage
 from odanon_assets.build import build_definitions

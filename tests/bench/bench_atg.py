@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymize import joint
-from odanon.anonymize.atg_dual import AtgDual
-from odanon.anonymize.atg_homogeneous import AtgHomogeneous
-from odanon.anonymize.atg_joint import AtgJoint
-from odanon.anonymize.atg_soft import AtgSoft
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.problem import Problem
+from odanon.anonymizers import joint
+from odanon.anonymizers.atg_dual import AtgDual
+from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.atg_soft import AtgSoft
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.problem import Problem
 
 PLUGINS = {"joint": AtgJoint, "dual": AtgDual, "soft": AtgSoft, "homogeneous": AtgHomogeneous}
 TARGETS = {("joint", "trips"): 10, ("joint", "persons"): 25, ("dual", "trips"): 3, ("soft", "trips"): 2}

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymize.glove import Glove
-from odanon.anonymize.glove_sk import GloveSk
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.mondrian import Mondrian
-from odanon.anonymize.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.glove import Glove
+from odanon.anonymizers.glove_sk import GloveSk
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.mondrian import Mondrian
+from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
 from odanon.hierarchy.quadtree import QuadtreeHierarchy
 from odanon.hierarchy.tree import Hierarchy
 from odanon.zoning.grid import GridZoning

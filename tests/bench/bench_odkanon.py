@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymize.datafly import Datafly
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.odkanon import OdkAnon
-from odanon.anonymize.oigh import Oigh
-from odanon.anonymize.uniform_level import UniformLevel
+from odanon.anonymizers.datafly import Datafly
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.odkanon import OdkAnon
+from odanon.anonymizers.oigh import Oigh
+from odanon.anonymizers.uniform_level import UniformLevel
 
 TARGETS = {OdkAnon: 30, Oigh: 40}
 SETS = {  # tiles, pairs, trips

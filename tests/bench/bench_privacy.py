@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from generate import City, person_rows
 
-from odanon.anonymize.atg_joint import AtgJoint
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.privacy.audit import audit
 from odanon.privacy.published import Content, PublishedMatrix
 from odanon.privacy.verify import verify

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from odanon.anonymize.atg_dual import AtgDual
-from odanon.anonymize.atg_joint import AtgJoint
-from odanon.anonymize.forest import BudgetError
-from odanon.anonymize.joint import solve_both
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.origins import areas_emitting, solve_dual
-from odanon.anonymize.problem import Problem
-from odanon.anonymize.protection import Protection
+from odanon.anonymizers.atg_dual import AtgDual
+from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.forest import BudgetError
+from odanon.anonymizers.joint import solve_both
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.origins import areas_emitting, solve_dual
+from odanon.anonymizers.problem import Problem
+from odanon.anonymizers.protection import Protection
 from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.metrics.classes import Classes

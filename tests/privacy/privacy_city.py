@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.published import TOTAL, Content, PublishedMatrix
 from odanon.testing.anonymizers import area_tiles

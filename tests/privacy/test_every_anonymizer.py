@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from odanon import registry
-from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.verify import verify

@@ -13,8 +13,8 @@ import pytest
 from privacy_city import CITY, people
 
 from odanon import registry
-from odanon.anonymize.files import write_releases
-from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymizers.files import write_releases
+from odanon.anonymizers.matrix import ODMatrix
 from odanon.hierarchy.parquet import to_parquet
 from odanon.plugin import parameters_of
 from odanon_assets.gate import audit_day, day_matrices, verify_day

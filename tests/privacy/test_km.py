@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.oigh import Oigh
-from odanon.anonymize.uniform_level import UniformLevel
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.oigh import Oigh
+from odanon.anonymizers.uniform_level import UniformLevel
 from odanon.errors import OdanonError
 from odanon.privacy.km import areas_below_k, tiles_below_k
 from odanon.testing.anonymizers import area_tiles, plain_assignment, random_city

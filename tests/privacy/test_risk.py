@@ -6,9 +6,9 @@ import pytest
 from privacy_city import CITY, people, release
 
 from odanon import registry
-from odanon.anonymize.atg_joint import AtgJoint
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.membership import auc, membership_auc

@@ -5,9 +5,9 @@ import privacy_city as city
 import pytest
 from privacy_city import CITY, MONDAY, people, published, tables
 
-from odanon.anonymize.atg_joint import AtgJoint
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.privacy.audit import audit
 from odanon.privacy.segments import split_by_segment

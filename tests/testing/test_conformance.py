@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from odanon import registry
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.protection import Protection
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.protection import Protection
+from odanon.anonymizers.release import Release
 from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy

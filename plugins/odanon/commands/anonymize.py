@@ -41,7 +41,7 @@ def anonymize(
     from rich.console import Console
 
     from odanon import registry
-    from odanon.anonymize.window import release_window
+    from odanon.anonymizers.window import release_window
     from odanon.errors import OdanonError
     from odanon.measure import measured
     from odanon.plugin import parameters_of

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from odanon.anonymize.window import release_window
+from odanon.anonymizers.window import release_window
 from odanon.compare.plan import Case
 from odanon.errors import OdanonError
 from odanon.measure import measured

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.metrics.volumes import Measure, named, volumes
 from odanon.plugin import parameter, plugin
 

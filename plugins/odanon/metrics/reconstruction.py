@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.metrics.volumes import Measure, Volumes, named, volumes
 from odanon.plugin import parameter, plugin
 

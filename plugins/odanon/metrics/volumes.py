@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 
 Measure = Literal["trips", "weight"]

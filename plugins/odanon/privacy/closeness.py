@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
-from odanon.anonymize.release import Release
+from odanon.anonymizers.release import Release
 from odanon.hierarchy.tree import Hierarchy
 
 _MAX_CELLS = 50_000_000  # origins x tiles; beyond that evenly spaced origins are measured

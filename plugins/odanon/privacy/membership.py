@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import FloatArray as Floats
 from odanon.hierarchy.tree import Hierarchy

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymize.groups import publishable
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.protection import Protection
-from odanon.anonymize.release import Release
+from odanon.anonymizers.groups import publishable
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.protection import Protection
+from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.published import TOTAL

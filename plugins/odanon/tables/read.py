@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymize.matrix import ODMatrix
+from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.zoning.tiles import Tiles, distinct_labels, unplaced

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymize.release import Areas, Release
-from odanon.anonymize.zones import release_zones
+from odanon.anonymizers.release import Areas, Release
+from odanon.anonymizers.zones import release_zones
 from odanon.hierarchy.tree import Hierarchy
 from odanon.measure import METRICS
 from odanon.plugin import parameters_of

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.release import Areas, Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Areas, Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.verify import verify

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from odanon.anonymize.matrix import ODMatrix
-from odanon.anonymize.protection import Protection
-from odanon.anonymize.release import Release
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.protection import Protection
+from odanon.anonymizers.release import Release
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of, plugin
 

@@ -1,0 +1,93 @@
+"""Releases of a window as Parquet: flows, assignment and areas, with the time bin as first column."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from odanon.anonymizers.release import Areas, Release
+from odanon.hierarchy.tree import Hierarchy
+
+SIDES = ("origin", "destination")
+
+
+def write_releases(
+    folder: Path, releases: Mapping[datetime, Release], origins: Hierarchy, destinations: Hierarchy
+) -> None:
+    """Write `flows.parquet`, `assignment.parquet` and `areas.parquet` for the releases of a window by time bin."""
+    flows, assignments, areas = [], [], []
+    for time_bin, release in sorted(releases.items()):
+        flows.append(_with_bin(release.flows, time_bin))
+        assignments.append(_with_bin(release.assignment, time_bin))
+        for side, part, tree in zip(
+            SIDES, (release.origins, release.destinations), (origins, destinations), strict=True
+        ):
+            areas.append(_with_bin(_area_table(side, part, tree), time_bin))
+    for name, tables in (("flows", flows), ("assignment", assignments), ("areas", areas)):
+        merged = pa.concat_tables([_plain(table) for table in tables], promote_options="default")
+        pq.write_table(merged, folder / f"{name}.parquet", compression="zstd")
+
+
+def read_releases(
+    folder: Path, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, Any]
+) -> dict[datetime, Release]:
+    """The releases that `write_releases` wrote."""
+    tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("flows", "assignment", "areas")}
+    groups = {name: dict(iter(table.groupby("time_bin"))) for name, table in tables.items()}
+    releases = {}
+    for time_bin, assignment in groups["assignment"].items():
+        parts = {name: groups[name].get(time_bin, tables[name].iloc[:0]) for name in ("flows", "areas")}
+        releases[time_bin.to_pydatetime()] = Release(
+            flows=parts["flows"].drop(columns="time_bin").reset_index(drop=True),
+            assignment=assignment.drop(columns="time_bin").reset_index(drop=True),
+            origins=_areas(parts["areas"], "origin", origins),
+            destinations=_areas(parts["areas"], "destination", destinations),
+            parameters=parameters,
+        )
+    return releases
+
+
+def _with_bin(table: pd.DataFrame, time_bin: datetime) -> pd.DataFrame:
+    table = table.copy()
+    table.insert(0, "time_bin", pd.Timestamp(time_bin).as_unit("us"))
+    return table
+
+
+def _plain(table: pd.DataFrame) -> pa.Table:
+    """Arrow without pandas' own metadata, and labels as plain strings (each bin has its own categories)."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+    for number, field in enumerate(arrow.schema):
+        if pa.types.is_dictionary(field.type):
+            arrow = arrow.set_column(number, field.name, arrow.column(number).cast(pa.large_string()))
+    return arrow
+
+
+def _area_table(side: str, areas: Areas, tree: Hierarchy) -> pd.DataFrame:
+    labels = tree.label[tree.tiles]
+    return pd.DataFrame(
+        {
+            "side": pd.Series([side] * len(areas.label), dtype="str"),
+            "area": pd.Series(areas.label, dtype="str"),
+            "level": areas.level,
+            "n_tiles": areas.n_tiles,
+            "tiles": [labels[areas.members[a:b]] for a, b in zip(areas.start, areas.start[1:], strict=False)],
+        }
+    )
+
+
+def _areas(table: pd.DataFrame, side: str, tree: Hierarchy) -> Areas:
+    table = table[table["side"] == side]
+    lengths = table["tiles"].map(len).to_numpy(np.int64)
+    members = np.concatenate([*table["tiles"], np.empty(0, object)])
+    return Areas(
+        label=table["area"].to_numpy(object),
+        n_tiles=table["n_tiles"].to_numpy(np.int64),
+        level=table["level"].to_numpy(np.int16),
+        start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        members=tree.ranks(members),
+    )

@@ -1,0 +1,37 @@
+"""Mondrian: origins and destinations as points in four dimensions, cut in halves (000 appendix B; 002 section 2.5.1)."""
+
+from typing import ClassVar
+
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.protection import Protection
+from odanon.anonymizers.release import Release
+from odanon.hierarchy.tree import Hierarchy
+from odanon.plugin import plugin
+
+
+@plugin
+class Mondrian(Protection):
+    """Pairs of boxes cut at the median of their widest side while both halves keep k; nothing is left out.
+
+    All units are honoured, `min_tiles` by the tiles in use on each side. There is no suppression, so `max_tiles` cannot be
+    promised and is refused.
+    """
+
+    overlapping: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse("max_tiles", why="mondrian leaves nothing out, so remote flows make areas of any size")
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """Cut the tile pairs into cells and publish each cell as a flow between two boxes."""
+        import numpy as np
+
+        from odanon.anonymizers.kernels.mondrian import partition
+        from odanon.anonymizers.points import PointProblem
+
+        problem = PointProblem.checked(od, origins, destinations, self)
+        order, starts = partition(problem.points, od.pairs.trips, problem.rows, problem.limits, problem.scratch())
+        cell = np.empty(len(order), dtype=np.int64)
+        cell[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return problem.release(cell, "mondrian", {"cells": len(starts) - 1})

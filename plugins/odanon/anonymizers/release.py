@@ -1,0 +1,206 @@
+"""What an anonymiser returns: published flows, where every input pair went, and the parameters used."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.hierarchy.tree import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """The areas of one side of a release and the tiles (ranks) each one covers.
+
+    The tiles of area `a` are `members[start[a]:start[a + 1]]`. `n_tiles` may be larger than their number when
+    the hierarchy counts tiles without traffic (coverage `full`).
+    """
+
+    label: npt.NDArray[np.object_]
+    n_tiles: npt.NDArray[np.int64]
+    level: npt.NDArray[np.int16]
+    start: npt.NDArray[np.int64]
+    members: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_nodes(cls, tree: Hierarchy, nodes: npt.NDArray[np.integer]) -> "Areas":
+        """Areas that are nodes of a hierarchy."""
+        first, end = tree.tile_start[nodes], tree.tile_end[nodes]
+        start = np.concatenate([[0], np.cumsum(end - first)]).astype(np.int64)
+        members = np.arange(start[-1]) - np.repeat(start[:-1] - first, end - first)
+        return cls(tree.label[nodes], tree.n_tiles[nodes], tree.level[nodes], start, members.astype(np.int32))
+
+    def followed_by(self, other: "Areas") -> "Areas":
+        """These areas and then the other ones."""
+        return Areas(
+            np.concatenate([self.label, other.label]),
+            np.concatenate([self.n_tiles, other.n_tiles]),
+            np.concatenate([self.level, other.level]),
+            np.concatenate([self.start, other.start[1:] + self.start[-1]]),
+            np.concatenate([self.members, other.members]),
+        )
+
+    def take(self, numbers: npt.NDArray[np.integer]) -> "Areas":
+        """The areas with the given numbers, in that order."""
+        lengths = np.diff(self.start)[numbers]
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        members = self.members[np.arange(start[-1]) - np.repeat(start[:-1] - self.start[numbers], lengths)]
+        return Areas(self.label[numbers], self.n_tiles[numbers], self.level[numbers], start, members)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A set of generalised flows; each tile pair is covered by at most one.
+
+    `flows` has one row per published flow: origin, destination (area labels), trips, persons (NA without ids),
+    weight (when given), origin_tiles, destination_tiles. `assignment` has one row per input pair: origin,
+    destination (tile labels), trips, flow (row number in `flows`, -1 = suppressed).
+    """
+
+    flows: pd.DataFrame
+    assignment: pd.DataFrame
+    origins: Areas
+    destinations: Areas
+    parameters: dict[str, Any]
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_nodes(
+        cls,
+        od: ODMatrix,
+        origins: Hierarchy,
+        destinations: Hierarchy,
+        pair_origin: npt.NDArray[np.integer],
+        pair_destination: npt.NDArray[np.integer],
+        parameters: dict[str, Any],
+        metrics: dict[str, Any] | None = None,
+        *,
+        contribution_cap: int | None = None,
+        extra_origins: Areas | None = None,
+        extra_destinations: Areas | None = None,
+    ) -> "Release":
+        """Assemble from the tree nodes that each input pair is published at (-1 = suppressed).
+
+        Flows are ordered by (origin node, destination node); people are counted from the person-level rows.
+        Node numbers from the size of a tree on stand for its extra areas, which are not nodes. With a
+        `contribution_cap` a flow's trips count each person's up to the cap; the rest is metric `capped_trips`.
+        The metrics G, Gbar, S (trips) and S_share are added to the given ones.
+        """
+        n_destinations = len(destinations) + (len(extra_destinations.label) if extra_destinations else 0)
+        kept = np.flatnonzero(pair_origin >= 0)
+        key = pair_origin[kept].astype(np.int64) * n_destinations + pair_destination[kept]
+        flow_keys, flow_of_kept = _sorted_codes(key)
+        pair_flow = np.full(len(pair_origin), -1, dtype=np.int64)
+        pair_flow[kept] = flow_of_kept
+        o_nodes, o_code = np.unique(flow_keys // n_destinations, return_inverse=True)
+        d_nodes, d_code = np.unique(flow_keys % n_destinations, return_inverse=True)
+        o_areas = _areas_of(origins, o_nodes, extra_origins)
+        d_areas = _areas_of(destinations, d_nodes, extra_destinations)
+        trips = np.zeros(len(flow_keys), dtype=np.int64)
+        np.add.at(trips, flow_of_kept, od.pairs.trips[kept])
+        counted = trips if contribution_cap is None else _capped_trips(od, pair_flow, len(trips), contribution_cap)
+        figures = _generalisation(trips, o_areas.n_tiles[o_code] + d_areas.n_tiles[d_code], od.volume)
+        if contribution_cap is not None:
+            figures["capped_trips"] = int((trips - counted).sum())
+        return cls(
+            flows=_flow_table(od, pair_flow, counted, (o_areas, o_code), (d_areas, d_code)),
+            assignment=_assignment_table(od, origins, destinations, pair_flow),
+            origins=o_areas,
+            destinations=d_areas,
+            parameters=parameters,
+            metrics={**figures, **(metrics or {})},
+        )
+
+
+def _generalisation(trips: npt.NDArray[np.int64], tiles: npt.NDArray[np.int64], volume: int) -> dict[str, float | int]:
+    """G, Gbar and S of flows (ALGORITHMS, Costs), before any cap on contributions."""
+    published, G = int(trips.sum()), int((trips * tiles).sum())
+    return {
+        "G": G,
+        "Gbar": G / published if published else float("nan"),
+        "S": volume - published,
+        "S_share": (volume - published) / volume if volume else 0.0,
+    }
+
+
+def _sorted_codes(keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """`np.unique` with inverse for many repetitions: hash first, sort only what is distinct."""
+    codes, distinct = pd.factorize(keys)
+    order = np.argsort(distinct)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[codes]
+
+
+def _areas_of(tree: Hierarchy, nodes: npt.NDArray[np.int64], extra: Areas | None) -> Areas:
+    inside = nodes[nodes < len(tree)]
+    areas = Areas.from_nodes(tree, inside)
+    return areas if extra is None else areas.followed_by(extra.take(nodes[len(inside) :] - len(tree)))
+
+
+def _categories(codes: npt.NDArray, labels: npt.NDArray[np.object_]) -> pd.Categorical:
+    """Labels by code without one Python string per row."""
+    return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype="str"))
+
+
+def _flow_table(
+    od: ODMatrix,
+    pair_flow: npt.NDArray[np.int64],
+    trips: npt.NDArray[np.int64],
+    origin: tuple[Areas, npt.NDArray],
+    destination: tuple[Areas, npt.NDArray],
+) -> pd.DataFrame:
+    table = {
+        "origin": _categories(origin[1], origin[0].label),
+        "destination": _categories(destination[1], destination[0].label),
+        "trips": trips,
+        "persons": _distinct_people(od, pair_flow, len(trips)),
+        "origin_tiles": origin[0].n_tiles[origin[1]],
+        "destination_tiles": destination[0].n_tiles[destination[1]],
+    }
+    if od.pairs.weight is not None:
+        published = pair_flow >= 0
+        table["weight"] = np.bincount(pair_flow[published], od.pairs.weight[published], minlength=len(trips))
+    return pd.DataFrame(table)
+
+
+def _distinct_people(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int) -> pd.arrays.IntegerArray:
+    """The size of the union of the people behind each flow."""
+    if od.person is None:
+        return pd.arrays.IntegerArray(np.ones(n_flows, dtype=np.int64), np.ones(n_flows, dtype=np.bool_))
+    row_flow = pair_flow[od.row_pair]
+    kept = row_flow >= 0
+    n_people = int(od.person.max(initial=0)) + 1
+    seen = pd.unique(row_flow[kept] * n_people + od.person[kept])
+    counts = np.bincount(seen // n_people, minlength=n_flows)
+    return pd.arrays.IntegerArray(counts, np.zeros(n_flows, dtype=np.bool_))
+
+
+def _capped_trips(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int, cap: int) -> npt.NDArray[np.int64]:
+    """Trips of each flow when nobody counts for more than `cap` of them."""
+    assert od.person is not None  # a cap is refused without ids
+    row_flow = pair_flow[od.row_pair]
+    kept = row_flow >= 0
+    n_people = int(od.person.max(initial=0)) + 1
+    code, seen = pd.factorize(row_flow[kept] * n_people + od.person[kept])
+    by_person = np.zeros(len(seen), dtype=np.int64)
+    np.add.at(by_person, code, od.trips[kept])
+    trips = np.zeros(n_flows, dtype=np.int64)
+    np.add.at(trips, seen // n_people, np.minimum(by_person, cap))
+    return trips
+
+
+def _assignment_table(
+    od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, pair_flow: npt.NDArray[np.int64]
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "origin": _categories(od.pairs.origin, origins.label[origins.tiles]),
+            "destination": _categories(od.pairs.destination, destinations.label[destinations.tiles]),
+            "trips": od.pairs.trips,
+            "flow": pair_flow,
+        }
+    )

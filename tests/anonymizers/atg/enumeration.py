@@ -1,0 +1,201 @@
+"""Small random instances and full enumeration of their cuts: the truth that the optimisers are held against."""
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.protection import Protection
+from odanon.anonymizers.release import Release
+from odanon.hierarchy.tree import Hierarchy
+
+MULTIPLIERS = (0.0, 1.0, 2.0, 2.5, 3.0, 3.7, 4.0, 5.0, 6.3, 8.0, 11.0, 20.0, 400.0)
+
+
+@st.composite
+def trees(draw: st.DrawFn, max_tiles: int) -> Hierarchy:
+    """Trees with unequal depths, wide and single-child nodes, sometimes with tiles that nobody visits."""
+    n_tiles = draw(st.integers(1, max_tiles))
+    label, parent = [f"t{i}" for i in range(n_tiles)], [-1] * n_tiles
+    roots, chains = list(range(n_tiles)), draw(st.integers(0, 2))
+    while len(roots) > 1 or chains > 0:
+        arity = draw(st.integers(1 if chains > 0 else 2, 3))
+        chains -= arity == 1
+        chosen = [roots.pop(draw(st.integers(0, len(roots) - 1))) for _ in range(min(arity, len(roots)))]
+        label.append(f"n{len(label)}")
+        parent.append(-1)
+        for node in chosen:
+            parent[node] = len(label) - 1
+        roots.append(len(label) - 1)
+    tree = Hierarchy.from_parents(label, parent, kind="test")
+    if not draw(st.booleans()):
+        return tree
+    extra = np.array([draw(st.integers(0, 2)) if size > 1 else 0 for size in tree.size])
+    counts = tree.n_tiles.copy()
+    for node in range(len(tree)):
+        below = counts[tree.parent == node].sum()
+        counts[node] = (below or 1) + extra[node]
+    return Hierarchy(tree.parent, counts, tree.level, tree.label, "test", "full")
+
+
+@dataclass(frozen=True)
+class Instance:
+    od: ODMatrix
+    origins: Hierarchy
+    destinations: Hierarchy
+
+    @property
+    def flipped(self) -> "Instance":
+        od = self.od
+        flipped = ODMatrix.from_arrays(od.destination, od.origin, od.trips, od.person, od.weight)
+        return Instance(flipped, self.destinations, self.origins)
+
+    @cached_property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return self.od.origin, self.od.destination, self.od.trips, self.od.person, self.od.weight
+
+    def below(self, o: int, d: int) -> np.ndarray:
+        """Rows of the matrix below a node pair."""
+        od, T, U = self.od, self.origins, self.destinations
+        return (
+            (T.tile_start[o] <= od.origin)
+            & (od.origin < T.tile_end[o])
+            & (U.tile_start[d] <= od.destination)
+            & (od.destination < U.tile_end[d])
+        )
+
+    def flow(self, o: int, d: int, promise: Protection) -> tuple[int, int]:
+        """(K, A) of a node pair, (0, 0) when it must be suppressed."""
+        rows = self.below(o, d)
+        volume = int(self.od.trips[rows].sum())
+        if not volume or not allowed(self.od, rows, promise):
+            return 0, 0
+        sizes = int(self.origins.n_tiles[o]), int(self.destinations.n_tiles[d])
+        if min(sizes) < promise.min_tiles or max(sizes) > (promise.max_tiles or 10**9):
+            return 0, 0
+        return volume, volume * sum(sizes)
+
+    def row_lines(self, o: int, promise: Protection) -> set[tuple[int, int]]:
+        """(K, A) of every destination cut of one origin node."""
+        flows = [self.flow(o, d, promise) for d in range(len(self.destinations))]
+        return {
+            (sum(flows[d][0] for d in cut), sum(flows[d][1] for d in cut))
+            for cut in cuts(self.destinations, self.destinations.root)
+        }
+
+
+def allowed(od: ODMatrix, rows: np.ndarray, promise: Protection) -> bool:
+    """The promise, counted with sets."""
+    if promise.unit == "trips":
+        enough = int(od.trips[rows].sum()) >= promise.k
+    else:
+        enough = len(set(od.person[rows].tolist())) >= promise.k
+    if promise.k_population is not None:
+        enough = enough and float(od.weight[rows].sum()) >= promise.k_population
+    if promise.max_dominance is not None:
+        counted = counted_trips(od, rows, promise)
+        enough = enough and max(counted) <= promise.max_dominance * sum(counted)
+    return enough
+
+
+def counted_trips(od: ODMatrix, rows: np.ndarray, promise: Protection) -> list[int]:
+    """Trips of each person behind a flow, up to the cap."""
+    by_person: dict[int, int] = {}
+    for person, trips in zip(od.person[rows].tolist(), od.trips[rows].tolist(), strict=True):
+        by_person[person] = by_person.get(person, 0) + trips
+    return [min(trips, promise.contribution_cap or trips) for trips in by_person.values()]
+
+
+def cuts(tree: Hierarchy, node: int) -> list[tuple[int, ...]]:
+    """All partitions of a subtree into nodes."""
+    children = np.flatnonzero(tree.parent == node).tolist()
+    below = itertools.product(*(cuts(tree, child) for child in children)) if children else ()
+    return [(node,), *(tuple(itertools.chain.from_iterable(parts)) for parts in below)]
+
+
+@st.composite
+def instances(draw: st.DrawFn, max_origins: int = 5, max_destinations: int = 6) -> Instance:
+    """A matrix of few people with several trips each, over two random trees."""
+    origins, destinations = draw(trees(max_origins)), draw(trees(max_destinations))
+    row = st.tuples(
+        st.integers(0, origins.n_leaves - 1),
+        st.integers(0, destinations.n_leaves - 1),
+        st.integers(1, 6),
+        st.integers(0, 11),
+        st.integers(1, 8),
+    )
+    rows = np.array(draw(st.lists(row, min_size=3, max_size=50)))
+    od = ODMatrix.from_arrays(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] / 4)
+    return Instance(od, origins, destinations)
+
+
+def best_value(lines: set[tuple[int, int]], lambda_: float) -> float:
+    return max(lambda_ * K - A for K, A in lines)
+
+
+def assert_keeps_promise(instance: Instance, release: Release, promise: Protection) -> None:
+    """Every flow is publishable, no pair is covered twice, volumes add up, suppression is within the budget."""
+    flows, od = release.flows, instance.od
+    at = {label: node for node, label in enumerate(instance.origins.label)}
+    to = {label: node for node, label in enumerate(instance.destinations.label)}
+    covered = np.zeros(len(od.trips), dtype=int)
+    for flow in flows.itertuples():
+        rows = instance.below(at[flow.origin], to[flow.destination])
+        covered += rows
+        assert allowed(od, rows, promise)
+        assert flow.trips == sum(counted_trips(od, rows, promise))
+        assert promise.min_tiles <= min(flow.origin_tiles, flow.destination_tiles)
+        assert max(flow.origin_tiles, flow.destination_tiles) <= (promise.max_tiles or 10**9)
+    assert covered.max() <= 1
+    suppressed = int(od.trips[covered == 0].sum())
+    assert suppressed == release.metrics["S"]
+    assert suppressed + flows["trips"].sum() + release.metrics.get("capped_trips", 0) == od.volume
+    assert suppressed <= promise.budget(od.volume)
+    if promise.contribution_cap is None:
+        assert release.metrics["G"] == ((flows["origin_tiles"] + flows["destination_tiles"]) * flows["trips"]).sum()
+
+
+def map_is_large_enough(instance: Instance, promise: Protection) -> bool:
+    return promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
+
+
+def multipliers(instance: Instance, promise: Protection) -> list[float]:
+    """Multipliers to compare at.
+
+    With max_tiles only those at which no tile is published at a loss: below, full enumeration suppresses publishable flows
+    on purpose by keeping an area that is too large, which the optimisers never do.
+    """
+    lowest = 0 if promise.max_tiles is None else int(instance.origins.n_tiles[-1]) + 1
+    return [lambda_ for lambda_ in MULTIPLIERS if lambda_ >= lowest]
+
+
+def possible(instance: Instance, promise: Protection) -> bool:
+    """Whether the whole matrix in one flow keeps the promise."""
+    root = instance.flow(instance.origins.root, instance.destinations.root, promise)
+    return root[0] == instance.od.volume
+
+
+def limits(cls: type) -> st.SearchStrategy:
+    """Promises of a plugin with at most one extra constraint."""
+    extra = st.sampled_from(
+        [
+            {"unit": "trips"},
+            {"unit": "persons"},
+            {"unit": "vehicles"},
+            {"unit": "population", "k_population": 3.25},
+            {"unit": "persons", "min_tiles": 2},
+            {"unit": "trips", "min_tiles": 3},
+            {"unit": "persons", "max_tiles": 3},
+            {"unit": "persons", "max_dominance": 0.4},
+            {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
+        ]
+    )
+    return st.builds(
+        lambda k, suppression, extra: cls(k=k, suppression=suppression, **extra),
+        st.integers(2, 8),
+        st.sampled_from([0.0, 0.05, 0.1, 0.3]),
+        extra,
+    )

@@ -1,0 +1,123 @@
+"""ATG-Dual and ATG-Soft: the origin cut and the destinations against full enumeration, and what a release promises."""
+
+import numpy as np
+import pytest
+from enumeration import (
+    Instance,
+    assert_keeps_promise,
+    best_value,
+    cuts,
+    instances,
+    limits,
+    map_is_large_enough,
+    multipliers,
+    possible,
+)
+from hypothesis import assume, given, reject, settings
+from hypothesis import strategies as st
+
+from odanon.anonymizers.atg_dual import AtgDual
+from odanon.anonymizers.atg_soft import AtgSoft
+from odanon.anonymizers.forest import BudgetError, Forest
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.origins import areas_emitting, solve_dual
+from odanon.anonymizers.problem import Problem
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+
+
+def problem_of(instance: Instance, promise: AtgDual) -> Problem:
+    return Problem(instance.od, instance.origins, instance.destinations, promise)
+
+
+def areas_of(problem: Problem, v_target: float) -> np.ndarray:
+    return areas_emitting(problem.origins, problem.emitted, problem.fits, v_target)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(6, 2), st.sampled_from([1.0, 5.0, 12.0, 40.0, 200.0]))
+def test_origin_areas_are_closest_to_the_target_outflow(instance: Instance, v_target: float):
+    tree, od = instance.origins, instance.od
+    outflow = [int(od.trips[instance.below(o, instance.destinations.root)].sum()) for o in range(len(tree))]
+
+    def penalty(nodes) -> float:
+        return sum((v_target - outflow[o]) ** 2 for o in nodes if outflow[o])
+
+    areas = areas_of(problem_of(instance, AtgDual(unit="trips")), v_target)
+    assert penalty(areas) == min(penalty(cut) for cut in cuts(tree, tree.root))
+    assert sum(outflow[o] for o in areas) == od.volume
+
+
+@settings(max_examples=80, deadline=None)
+@given(instances(), limits(AtgDual), st.sampled_from([2.0, 15.0, 60.0]))
+def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, promise: AtgDual, v_target: float):
+    assume(map_is_large_enough(instance, promise))
+    problem = problem_of(instance, promise)
+    areas = areas_of(problem, v_target)
+    forest = Forest.grow(problem, areas, 1000)
+    rows = [instance.row_lines(int(o), promise) for o in areas]
+    for lambda_ in multipliers(instance, promise):
+        line = forest.best(lambda_)
+        assert lambda_ * line.K - line.A == pytest.approx(sum(best_value(lines, lambda_) for lines in rows))
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(4, 5), limits(AtgDual), st.sampled_from([5.0, 30.0]))
+def test_multiplier_is_that_of_the_segment_at_the_budget(instance: Instance, promise: AtgDual, v_target: float):
+    assume(map_is_large_enough(instance, promise))
+    problem = problem_of(instance, promise)
+    areas = areas_of(problem, v_target)
+    lines = {(0, 0)}
+    for o in areas:
+        lines = {(K + k, A + a) for K, A in lines for k, a in instance.row_lines(int(o), promise)}
+    feasible = [A for K, A in lines if problem.least <= K]
+    if not feasible:
+        with pytest.raises(BudgetError):
+            solve_dual(problem)(areas)
+        return
+    found = solve_dual(problem)(areas).found
+    assert problem.least <= found.right.K
+    assert found.bound(problem.least) <= min(feasible) + 1e-6 <= found.right.A + 1e-6
+
+
+@settings(max_examples=80, deadline=None)
+@given(instances(), st.one_of(limits(AtgDual), limits(AtgSoft)), st.randoms(use_true_random=False))
+def test_release_keeps_its_promise_whatever_the_row_order(instance: Instance, promise, random):
+    assume(possible(instance, promise))
+    release = promise.anonymize(instance.od, instance.origins, instance.destinations)
+    assert_keeps_promise(instance, release, promise)
+    order = list(range(len(instance.od.trips)))
+    random.shuffle(order)
+    shuffled = ODMatrix.from_arrays(*(part[order] for part in instance.parts))
+    again = promise.anonymize(shuffled, instance.origins, instance.destinations)
+    assert again.flows.equals(release.flows)
+    assert again.metrics == release.metrics
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(), st.sampled_from([4.0, 7.0, 12.0]), st.sampled_from([5.0, 40.0, "auto"]))
+def test_soft_never_blurs_a_splittable_flow_beyond_lambda(instance: Instance, lambda_: float, v_target):
+    promise = AtgSoft(k=3, unit="trips", suppression=0.99, lambda_=lambda_, v_target=v_target)
+    assume(possible(instance, promise))
+    try:
+        flows = promise.anonymize(instance.od, instance.origins, instance.destinations).flows
+    except BudgetError:
+        reject()
+    tiles = set(instance.destinations.label[instance.destinations.tiles])
+    for flow in flows.itertuples():
+        assert flow.origin_tiles + flow.destination_tiles <= lambda_ or flow.destination in tiles
+
+
+def test_too_small_a_target_is_refused_with_a_remedy():
+    tree = Hierarchy.from_parents(["a", "b", "root"], [2, 2, -1], kind="test")
+    od = ODMatrix.from_arrays(np.array([0, 1]), np.array([0, 1]), np.array([4, 4]))
+    with pytest.raises(OdanonError, match="raise v_target"):
+        AtgDual(k=5, unit="trips", v_target=4).anonymize(od, tree, tree)
+    assert AtgDual(k=5, unit="trips").anonymize(od, tree, tree).metrics["S"] == 0
+
+
+def test_lambda_beyond_the_budget_is_refused_with_a_remedy():
+    tree = Hierarchy.from_parents(["a", "b", "root"], [2, 2, -1], kind="test")
+    od = ODMatrix.from_arrays(np.array([0, 1]), np.array([0, 1]), np.array([4, 4]))
+    with pytest.raises(OdanonError, match="raise lambda_"):
+        AtgSoft(k=5, unit="trips", lambda_=2).anonymize(od, tree, tree)
