@@ -7,7 +7,7 @@ from typing import Any
 import psycopg2
 import pytest
 from bundles import DAY, accept, bundle
-from conftest import run_sql  # type: ignore[attr-defined]
+from store_databases import run_sql
 
 from odanon.errors import OdanonError
 from odanon_assets.stores import schema

@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg2
 import pytest
 from bundles import DAY, accept, bundle, town_zones
-from conftest import run_sql  # type: ignore[attr-defined]
 from psycopg2 import sql
+from store_databases import run_sql
 
 from odanon.errors import OdanonError
 from odanon_assets.stores.embedded import EmbeddedStore

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import shapely
 from bundles import accept, bundle
-from conftest import emptied  # type: ignore[attr-defined]
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely.geometry import MultiPolygon, Polygon
+from store_databases import emptied
 
 from odanon.reconstruct.areas import flow_between, reconstruct
 from odanon_assets.stores.bundle import Bundle

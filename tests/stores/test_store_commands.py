@@ -77,7 +77,7 @@ def test_verify_finds_a_changed_row_in_the_database(town: Store, request: pytest
     release = town.released("town", DAYS[0])
     assert release is not None
     if request.node.callspec.params["town"] == "postgis":
-        from conftest import run_sql  # type: ignore[attr-defined]
+        from store_databases import run_sql
 
         run_sql(request.getfixturevalue("database"), "UPDATE published.flow SET trips = trips + 1 WHERE position = 3")
     else:

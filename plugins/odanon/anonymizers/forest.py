@@ -65,9 +65,12 @@ class Forest:
         evaluate_rows(self.candidates, 0, n, *self._sizes, lambda_, low, high, sums, self._stack)
         return Line(int(sums[0].sum()), int(sums[1].sum()), lambda_, sums)
 
-    def within_budget(self, guess: float) -> Found[Sums]:
-        """The best multiplier whose solution suppresses no more than the budget (ATG-Dual), searched from a guess."""
-        found = search(self.best, self.problem.least, guess, top_multiplier(self.problem))
+    def within_budget(self, guess: float, slack: int = 0) -> Found[Sums]:
+        """The best multiplier whose solution suppresses no more than the budget (ATG-Dual), searched from a guess.
+
+        With `slack`, one that leaves so many trips of the budget will do.
+        """
+        found = search(self.best, self.problem.least, guess, top_multiplier(self.problem), slack)
         if found is None:
             raise BudgetError(OVER_BUDGET)
         return found

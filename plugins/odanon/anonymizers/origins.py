@@ -15,6 +15,7 @@ from odanon.anonymizers.sba import Found
 from odanon.anonymizers.solution import Solution
 from odanon.hierarchy.tree import Hierarchy
 
+_TRIAL_PRECISION = 1000  # the budget of a trial may be left unspent by this part of the volume
 _SOFT_SHARE = 0.1  # of all tiles: the multiplier of ATG-Soft (000 section 3.6)
 
 
@@ -24,7 +25,7 @@ class Trial:
 
     forest: Forest
     found: Found[Sums]
-    spend: bool  # whether budget that is left may be spent
+    spend: bool  # whether the budget is to be spent to the last trip
 
     @property
     def imbalance(self) -> float:
@@ -37,28 +38,30 @@ class Trial:
     def publish(self, v_target: float) -> Solution:
         if self.forest.problem.least > self.found.right.K:
             raise BudgetError("lambda_ leaves out more than the budget allows; raise lambda_ or suppression")
+        forest, found = self.forest, self.found
+        if self.spend:
+            found = forest.within_budget(found.right.lambda_)
         figures = {
-            "lambda": self.found.right.lambda_,
-            "evaluations": self.found.evaluations,
+            "lambda": found.right.lambda_,
+            "evaluations": found.evaluations,
             "direction": "origin-first",
             "v_target": v_target,
         }
-        forest = self.forest
-        published = forest.publish(self.found) if self.spend else forest.publish_at(self.found.right.lambda_)
-        return forest.solution(published, figures)
+        return forest.solution(forest.publish(found) if self.spend else forest.publish_at(found.right.lambda_), figures)
 
 
 Solve = Callable[[npt.NDArray[np.int64]], Trial]
 
 
 def solve_dual(problem: Problem) -> Solve:
-    """Destinations of given origin areas within the budget; the search starts where the one before ended."""
+    """Destinations of given origin areas within the budget, nearly spent; each search starts where the last one ended."""
+    slack = problem.volume // _TRIAL_PRECISION
     guess = float(problem.destinations.n_tiles[-1]) ** 0.5
 
     def solve(areas: npt.NDArray[np.int64]) -> Trial:
         nonlocal guess
         forest = Forest.grow(problem, areas, largest_size(problem) + 1)
-        found = forest.within_budget(guess)
+        found = forest.within_budget(guess, slack)
         guess = found.right.lambda_
         return Trial(forest, found, spend=True)
 

@@ -44,11 +44,11 @@ class Found(Generic[State]):
         return self.left.A + share * (self.right.A - self.left.A)
 
 
-def search(evaluate: Evaluate[State], least: int, guess: float, top: float) -> Found[State] | None:
+def search(evaluate: Evaluate[State], least: int, guess: float, top: float, slack: int = 0) -> Found[State] | None:
     """The segment that publishes `least` trips, started from a guess of its multiplier (at least 1 is tried).
 
     None when even at the multiplier `top` less is published. `evaluate` is told a line at a smaller and one at a larger
-    multiplier as soon as both are known.
+    multiplier as soon as both are known. With `slack`, a right end that publishes so many trips more will do.
     """
     left = right = evaluate(min(max(guess, 1.0), top), None, None)
     evaluations, stride = 1, _STRIDE
@@ -62,20 +62,12 @@ def search(evaluate: Evaluate[State], least: int, guess: float, top: float) -> F
         evaluations, stride = evaluations + 1, min(stride**2, _LONGEST_STRIDE)
     if least <= left.K:
         return Found(left, left, evaluations)
-    return _narrow(left, right, least, evaluate, evaluations)
-
-
-def _narrow(
-    left: Line[State], right: Line[State], least: int, evaluate: Evaluate[State], evaluations: int
-) -> Found[State]:
-    while True:
+    while slack == 0 or right.K - least > slack:
         run, rise = right.K - left.K, right.A - left.A
         line = evaluate(rise / run, left, right)
         evaluations += 1
         above_chord = rise * (line.K - left.K) > (line.A - left.A) * run
         if not above_chord or not left.K < line.K < right.K:  # the segment is final
-            return Found(left, right, evaluations)
-        if least <= line.K:
-            right = line
-        else:
-            left = line
+            break
+        left, right = (left, line) if least <= line.K else (line, right)
+    return Found(left, right, evaluations)

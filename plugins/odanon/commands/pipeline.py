@@ -47,7 +47,7 @@ def run(
         else:
             note = "published before, skipped" if result.skipped else "published"
             console.print(f"[green]✓[/green] {result.day}  {note}", highlight=False)
-    _print_summaries(console, chosen.product)
+    _print_summary(console, chosen)
     if failures:
         raise typer.Exit(1)
 
@@ -58,7 +58,7 @@ def summary(
     """Show what a product has published: figures, tables and reports."""
     from rich.console import Console
 
-    _print_summaries(Console(), _find_product(product).product)
+    _print_summary(Console(), _find_product(product))
 
 
 def _find_product(name: str) -> "Product":
@@ -104,21 +104,17 @@ def _next_with_progress(console: Any, results: Any) -> Any:
             return next(results, None)
 
 
-def _print_summaries(console: Any, product: str) -> None:
-    from odanon_assets.lake import default_root
-    from odanon_assets.stores.embedded import EmbeddedStore
-    from odanon_assets.summary import day_summary
+def _print_summary(console: Any, product: "Product") -> None:
+    from odanon_assets.summary import latest_summary
 
-    root = default_root()
-    days = [date.fromisoformat(day) for day in EmbeddedStore(root).windows(product)]
-    if not days:
-        console.print(f"nothing is published yet for {product}")
+    latest = latest_summary(product)
+    if latest is None:
+        console.print(f"nothing is published yet for {product.product}")
         return
-    latest = day_summary(product, days[-1], root)
-    metrics, folder = latest["metrics"], latest["folder"]
+    metrics, folder, days = latest["metrics"], latest["folder"], latest["days"]
     counts = ", ".join(f"{value:,} {label}" for label, value in latest["in"].items())
     promise = latest["manifest"]["promise"]
-    console.print(f"\n[bold]{latest['manifest']['title']}[/bold] — {len(days)} days published, latest {days[-1]}")
+    console.print(f"\n[bold]{product.title}[/bold] — {len(days)} days published, latest {days[-1]}")
     rows = {
         "in": counts,
         "published": f"{metrics['flows']:,.0f} flows between {metrics['origin_areas']:,.0f} origin and"
@@ -126,8 +122,8 @@ def _print_summaries(console: Any, product: str) -> None:
         "suppressed": f"{metrics['S_share']:.1%} of the trips",
         "precision": f"a trip is blurred to {metrics['Gbar']:.1f} tiles on average, origin plus destination (2 = none)",
         "people": f"the smallest flow holds {metrics['min_persons']:.0f} people; {promise}",
-        "tables": f"{_short(folder)}/flows.parquet, zones.parquet",
-        "report": f"{_short(folder)}/report.html",
+        "tables": f"{_short(folder)}/flows.parquet, zones.parquet" if folder else "in PostGIS, schema published",
+        "report": f"{_short(folder)}/report.html" if folder else "kept in the database beside the tables",
     }
     for label, text in rows.items():
         console.print(f"  [bold]{label:<11}[/bold]{text}", highlight=False, soft_wrap=True)
