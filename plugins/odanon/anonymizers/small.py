@@ -1,5 +1,6 @@
 """Reporting of small volumes (001 section 2.3): what each area leaves out, as one flow to the rest of the map."""
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +74,19 @@ class Lead:
     def _rests(self, areas: Nodes, covered: list[npt.NDArray[np.int64]], size: npt.NDArray[np.int64]) -> Areas:
         tiles = [np.flatnonzero(self.other.owners(nodes) < 0) for nodes in covered]
         return Areas(
-            label=np.array([f"rest of {label}" for label in self.tree.label[areas]], dtype=object),
+            label=np.array(
+                [
+                    f"rest of {label} #{self._mark(nodes)}"
+                    for label, nodes in zip(self.tree.label[areas], covered, strict=True)
+                ],
+                dtype=object,
+            ),
             n_tiles=size.astype(np.int64),
             level=np.full(len(areas), -1, dtype=np.int16),
             start=np.concatenate([[0], np.cumsum([len(ranks) for ranks in tiles])]).astype(np.int64),
             members=np.concatenate([*tiles, np.empty(0, np.int64)]).astype(np.int32),
         )
+
+    def _mark(self, covered: npt.NDArray[np.int64]) -> str:
+        """A short name of what a rest leaves out: equal rests of two time bins share it, others do not."""
+        return hashlib.sha256("\n".join(self.other.label[covered].tolist()).encode()).hexdigest()[:8]
