@@ -21,4 +21,4 @@ fi
 
 echo "Creating $venv and installing the locked versions (a few minutes the first time) ..."
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev,dp]'
