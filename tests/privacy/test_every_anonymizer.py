@@ -33,6 +33,7 @@ LIMITS = st.sampled_from(
         {},
         {},
         {"min_tiles": 2},
+        {"k_areas": 9},
         {"max_tiles": 4},
         {"max_dominance": 0.4},
         {"contribution_cap": 2},
@@ -97,7 +98,7 @@ def test_the_verifier_finds_nothing(name: str, place: tuple[Hierarchy, pd.DataFr
         event("refused")  # nothing is published
         return
     PUBLISHED[name] += 1
-    limits = ("k", "unit", "k_population", "min_tiles", "max_tiles", "max_dominance", "contribution_cap")
+    limits = ("k", "unit", "k_population", "k_areas", "min_tiles", "max_tiles", "max_dominance", "contribution_cap")
     findings = verify(
         rows,
         release.flows.astype({"origin": "str", "destination": "str"}),

@@ -12,7 +12,6 @@ import pandas as pd
 from odanon.anonymizers.groups import publishable
 from odanon.anonymizers.kernels.cells import volume_left_out
 from odanon.anonymizers.problem import Problem
-from odanon.anonymizers.protection import Protection
 from odanon.anonymizers.solution import Solution
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
@@ -38,8 +37,8 @@ class Cells:
                 problem.rows.origin,
                 problem.entries,
                 problem.shift,
-                _area_numbers(problem.origins, self.origins, problem.protection),
-                _area_numbers(problem.destinations, self.destinations, problem.protection),
+                _area_numbers(problem.origins, self.origins, problem.fits),
+                _area_numbers(problem.destinations, self.destinations, problem.destination_fits),
                 len(self.destinations),
                 0 if person is None else int(person.max(initial=0)) + 1,
                 problem.test,
@@ -50,8 +49,8 @@ class Cells:
     def solution(self, figures: dict[str, Any]) -> Solution:
         """Every pair at the areas of its cell, or nowhere when the cell breaks the promise."""
         problem, pairs = self.problem, self.problem.od.pairs
-        o = _area_numbers(problem.origins, self.origins, problem.protection)[pairs.origin]
-        d = _area_numbers(problem.destinations, self.destinations, problem.protection)[pairs.destination]
+        o = _area_numbers(problem.origins, self.origins, problem.fits)[pairs.origin]
+        d = _area_numbers(problem.destinations, self.destinations, problem.destination_fits)[pairs.destination]
         inside = np.flatnonzero((o >= 0) & (d >= 0))
         cell = np.full(len(o), -1, dtype=np.int64)
         cell[inside], cells = pd.factorize(o[inside].astype(np.int64) * len(self.destinations) + d[inside])
@@ -104,10 +103,8 @@ def joins_keep_promise(problem: Problem) -> bool:
     return problem.protection.max_tiles is None and problem.protection.max_dominance is None
 
 
-def _area_numbers(tree: Hierarchy, areas: Nodes, promise: Protection) -> npt.NDArray[np.int32]:
-    """The number of the area of every tile, -1 without one or where the tile limits forbid it."""
-    sizes = tree.n_tiles[areas]
-    fits = (sizes >= promise.min_tiles) & (sizes <= (promise.max_tiles or np.inf))
+def _area_numbers(tree: Hierarchy, areas: Nodes, fits: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    """The number of the area of every tile, -1 without one or where the limits on areas forbid it."""
     number = np.full(len(tree) + 1, -1, dtype=np.int32)  # the last one for tiles in no area
-    number[areas] = np.where(fits, np.arange(len(areas)), -1)
+    number[areas] = np.where(fits[areas], np.arange(len(areas)), -1)
     return number[tree.owners(areas)]

@@ -24,10 +24,12 @@ class Glove(Protection):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse("max_tiles", why="glove merges remote flows into areas of any size")
+        self.refuse("k_areas", why="glove draws boxes around flows and promises each of them k people only")
         self.refuse("report_small", why="glove has no areas whose rest could be reported")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Merge the tile pairs into clusters and publish each cluster as a flow between two boxes."""
+        from odanon.anonymizers.kernels.cache import announce_compilation
         from odanon.anonymizers.kernels.glove import merge_closest
         from odanon.anonymizers.neighbours import neighbour_graph
         from odanon.anonymizers.points import PointProblem
@@ -36,5 +38,6 @@ class Glove(Protection):
         points, budget = problem.points, self.budget(od.volume)
         start, neighbour = neighbour_graph(points, self.neighbours)
         evidence = od.pairs.trips, problem.rows, problem.limits, problem.scratch()
+        announce_compilation(merge_closest)
         cluster, merges = merge_closest(points, start, neighbour, *evidence, budget)
         return problem.release(cluster, "glove", {"merges": int(merges)})

@@ -27,16 +27,19 @@ class GloveSk(Protection):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse("max_tiles", why="glove-sk merges remote flows into areas of any size")
+        self.refuse("k_areas", why="glove-sk draws boxes around flows and promises each of them k people only")
         self.refuse("report_small", why="glove-sk has no areas whose rest could be reported")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Cluster the tile pairs, cut the dendrogram and publish each cluster as a flow between two boxes."""
+        from odanon.anonymizers.kernels.cache import announce_compilation
         from odanon.anonymizers.kernels.clusters import lowest_cut
         from odanon.anonymizers.points import PointProblem
 
         problem = PointProblem.checked(od, origins, destinations, self)
         merges = complete_linkage(problem.points, self.neighbours)
         evidence = od.pairs.trips, problem.rows, problem.limits, problem.scratch()
+        announce_compilation(lowest_cut)
         cluster, made = lowest_cut(merges, *evidence, self.budget(od.volume))
         return problem.release(cluster, "glove-sk", {"merges": int(made)})
 

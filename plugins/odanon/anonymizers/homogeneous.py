@@ -16,6 +16,7 @@ from odanon.anonymizers.cells import Cells
 from odanon.anonymizers.forest import Forest, largest_size, top_multiplier
 from odanon.anonymizers.kernels.cache import announce_compilation
 from odanon.anonymizers.kernels.cut import topmost
+from odanon.anonymizers.kernels.rows import sweep
 from odanon.anonymizers.kernels.shared import add_node_costs, shared_cut, shared_fill, sum_subtrees
 from odanon.anonymizers.origins import areas_emitting
 from odanon.anonymizers.problem import Problem
@@ -49,7 +50,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The matrices of a window (one or more bins) by origin, without tile limits; `fits` says which nodes obey these."""
+    """The matrices of a window (one or more bins) by origin, without limits on areas; `fits` says which nodes obey these."""
 
     bins: list[Problem]
     origin_fits: npt.NDArray[np.bool_]
@@ -60,12 +61,12 @@ class View:
     @classmethod
     def of(cls, problems: list[Problem]) -> "View":
         promise = problems[0].protection
-        free = replace(promise, min_tiles=1, max_tiles=None)
+        free = replace(promise, min_tiles=1, max_tiles=None, k_areas=None)
         volume = sum(problem.volume for problem in problems)
         return cls(
             [replace(problem, protection=free) for problem in problems],
-            problems[0].fits,
-            problems[0].transposed.fits,
+            np.logical_and.reduce([problem.fits for problem in problems]),
+            np.logical_and.reduce([problem.destination_fits for problem in problems]),
             volume - promise.budget(volume),
             [],
         )
@@ -240,7 +241,7 @@ def solve(view: View) -> Pair:
 
 def solve_window(problems: list[Problem]) -> list[Solution]:
     """One pair of partitions for all time bins of a window."""
-    announce_compilation()
+    announce_compilation(sweep)
     view = View.of([problem for problem in problems if problem.volume > 0])
     pair = solve(view)
     figures = {"lambda": pair.lambda_, "evaluations": len(view.sweeps), "direction": "homogeneous"}

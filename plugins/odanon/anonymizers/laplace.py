@@ -32,7 +32,9 @@ class Laplace(Protection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.refuse("min_tiles", "max_tiles", "report_small", why="laplace adds noise to tiles and joins nothing")
+        self.refuse(
+            "min_tiles", "max_tiles", "k_areas", "report_small", why="laplace adds noise to tiles and joins nothing"
+        )
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Noise on all pairs of tiles, those without trips included: about a third of them appear at epsilon 1."""

@@ -14,7 +14,7 @@ class Mondrian(Protection):
     """Pairs of boxes cut at the median of their widest side while both halves keep k; nothing is left out.
 
     All units are honoured, `min_tiles` by the tiles in use on each side. There is no suppression, so `max_tiles` cannot be
-    promised and is refused.
+    promised and is refused, as is `k_areas`: boxes are drawn per flow and know no more people than k.
     """
 
     overlapping: ClassVar[bool] = True
@@ -22,15 +22,18 @@ class Mondrian(Protection):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse("max_tiles", why="mondrian leaves nothing out, so remote flows make areas of any size")
+        self.refuse("k_areas", why="mondrian draws boxes around flows and promises each of them k people only")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Cut the tile pairs into cells and publish each cell as a flow between two boxes."""
         import numpy as np
 
+        from odanon.anonymizers.kernels.cache import announce_compilation
         from odanon.anonymizers.kernels.mondrian import partition
         from odanon.anonymizers.points import PointProblem
 
         problem = PointProblem.checked(od, origins, destinations, self)
+        announce_compilation(partition)
         order, starts = partition(problem.points, od.pairs.trips, problem.rows, problem.limits, problem.scratch())
         cell = np.empty(len(order), dtype=np.int64)
         cell[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

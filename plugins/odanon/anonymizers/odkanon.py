@@ -35,7 +35,7 @@ class OdkAnon(Protection):
 
     One partition of origins and one of destinations. The pre-filter's budget counts rows of the matrix, as
     published; then `suppression` bounds their share and not that of the trips, unless `budget_counts` is trips.
-    Filtered pairs that fall into a published cell in the end are counted there. `min_tiles` is where merging starts,
+    Filtered pairs that fall into a published cell in the end are counted there. `min_tiles` and `k_areas` are where merging starts,
     `max_tiles` where it stops; `max_dominance` is refused, since joining flows may break it.
     """
 
@@ -51,14 +51,18 @@ class OdkAnon(Protection):
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Filter, merge until all flows left reach k, publish every cell of the areas found."""
         from odanon.anonymizers.cells import Cells
+        from odanon.anonymizers.limits import large_enough, trips_below
         from odanon.anonymizers.problem import Problem
 
         problem = Problem.checked(od, origins, destinations, self)
         hopeless, removed = prefilter(od, origins, destinations, self)
         left = without_pairs(od, removed)
         sides = [
-            Side.grow(tree, np.bincount(tile, left.trips, tree.n_leaves).astype(np.int64), self)
-            for tree, tile in ((origins, left.origin), (destinations, left.destination))
+            Side.grow(tree, trips_below(tree, tile, left.trips), large_enough(tree, of_all, od, self), self.max_tiles)
+            for tree, tile, of_all in (
+                (origins, left.origin, od.origin),
+                (destinations, left.destination, od.destination),
+            )
         ]
         merged = merges_by_step(*(side.n_areas for side in sides))
         remaining = Problem(left, origins, destinations, self)
@@ -126,19 +130,19 @@ class Side:
     n_areas: list[int]  # areas after every number of merges
 
     @classmethod
-    def grow(cls, tree: Hierarchy, volume: npt.NDArray[np.int64], promise: Protection) -> "Side":
-        """`volume` is by tile; tiles without any are not in the tree."""
+    def grow(
+        cls, tree: Hierarchy, total: npt.NDArray[np.int64], enough: npt.NDArray[np.bool_], max_tiles: int | None
+    ) -> "Side":
+        """`total` is the volume of every node, those without any are not in the tree; areas are `enough` at once."""
         from odanon.anonymizers.kernels.cut import at_or_below, topmost
-        from odanon.anonymizers.problem import lift
+        from odanon.anonymizers.limits import lift
 
-        running = np.concatenate([[0], np.cumsum(volume)])
-        total = running[tree.tile_end] - running[tree.tile_start]
         first = np.zeros(len(tree), dtype=np.bool_)
-        first[lift(tree, promise.min_tiles)[tree.tiles[volume > 0]]] = True
+        first[lift(tree, enough)[tree.tiles[total[tree.tiles] > 0]]] = True
         areas = topmost(tree.parent, first)
         inner = (total > 0) & ~at_or_below(tree.parent, first)
         inner &= tree.is_ancestor(_common_ancestor(tree, areas), np.arange(len(tree)))
-        inner &= tree.n_tiles <= (promise.max_tiles or _NEVER)
+        inner &= tree.n_tiles <= (max_tiles or _NEVER)
         nodes = np.flatnonzero(inner)
         order = nodes[np.argsort(total[nodes], kind="stable")]
         steps = np.full(len(tree), _NEVER)

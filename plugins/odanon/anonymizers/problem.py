@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from odanon.anonymizers.kernels.cache import announce_compilation
 from odanon.anonymizers.kernels.lca import floor_log2, lca_table
-from odanon.anonymizers.kernels.rows import Entries, Scratch, Side, Test
+from odanon.anonymizers.kernels.rows import Entries, Scratch, Side, Test, sweep
 from odanon.anonymizers.kernels.transpose import stable_order
+from odanon.anonymizers.limits import large_enough, lift
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.protection import Protection
 from odanon.hierarchy.tree import Hierarchy
@@ -36,7 +37,7 @@ class Problem:
     def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, protection: Protection) -> "Problem":
         """A problem that can be solved, or an error that says why not."""
         protection.check(od)
-        announce_compilation()
+        announce_compilation(sweep)
         return cls(od, origins, destinations, protection)
 
     @cached_property
@@ -144,7 +145,7 @@ class Problem:
             exponent=floor_log2(tree.n_leaves),
             tile=tree.tiles,
             size=tree.n_tiles,
-            lift=lift(tree, self.protection.min_tiles),
+            lift=lift(tree, large_enough(tree, self.od.destination, self.od, self.protection)),
         )
 
     @cached_property
@@ -160,23 +161,18 @@ class Problem:
 
     @cached_property
     def fits(self) -> npt.NDArray[np.bool_]:
-        """Origin nodes that the tile limits allow to be published."""
-        sizes = self.origins.n_tiles
-        return (sizes >= self.protection.min_tiles) & (sizes <= self.test.max_tiles)
+        """Origin nodes that the limits on areas allow to be published."""
+        return self._fitting(self.origins, self.od.origin)
+
+    @cached_property
+    def destination_fits(self) -> npt.NDArray[np.bool_]:
+        """Destination nodes that they allow."""
+        return self._fitting(self.destinations, self.od.destination)
+
+    def _fitting(self, tree: Hierarchy, tile: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        return large_enough(tree, tile, self.od, self.protection) & (tree.n_tiles <= self.test.max_tiles)
 
 
 def _starts(tiles: npt.NDArray[np.int32], n_tiles: int) -> npt.NDArray[np.int64]:
     """Where each tile begins in a sorted column, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(tiles, minlength=n_tiles))])
-
-
-def lift(tree: Hierarchy, min_tiles: int) -> npt.NDArray[np.int32]:
-    """The lowest node at or above each node that has at least `min_tiles` tiles (len(tree) if none has)."""
-    if min_tiles <= 1:
-        return np.arange(len(tree), dtype=np.int32)
-    lifted = [0] * len(tree)
-    sizes, parent = tree.n_tiles.tolist(), tree.parent.tolist()
-    for node in range(len(tree) - 1, -1, -1):
-        above = lifted[parent[node]] if parent[node] >= 0 else len(tree)
-        lifted[node] = node if sizes[node] >= min_tiles else above
-    return np.array(lifted, dtype=np.int32)

@@ -24,6 +24,9 @@ class Protection:
         None, "unit population: least weight behind a flow, on top of k persons", gt=0
     )
     min_tiles: int = parameter(1, "fewest tiles of a published area (l-diversity)", ge=1)
+    k_areas: int | None = parameter(
+        None, "least units that leave, or enter, a published area in all (k^m-anonymity, m = 1); none: k", ge=2
+    )
     max_tiles: int | None = parameter(None, "most tiles of a published area; none: no limit", ge=1)
     max_dominance: float | None = parameter(
         None, "largest share that one person may have of a flow's trips; none: no limit", gt=0, lt=1
@@ -45,6 +48,10 @@ class Protection:
             raise OdanonError("k_population and unit population belong together; give both or neither")
         if self.unit == "trips" and (self.max_dominance is not None or self.contribution_cap is not None):
             raise OdanonError("max_dominance and contribution_cap limit persons; unit trips does not know them")
+        if self.k_areas is not None and self.report_small:
+            raise OdanonError(
+                "k_areas limits areas of the hierarchy and report_small adds rests of it; keep one of them"
+            )
         if self.max_tiles is not None and self.max_tiles < self.min_tiles:
             raise OdanonError("max_tiles is smaller than min_tiles; no area can have both")
 
@@ -57,10 +64,12 @@ class Protection:
                 f"unit {self.unit} needs a person id on every row and this matrix has none;"
                 " give person-level rows, or ask for unit trips knowing that it does not protect persons"
             )
-        if self.units_in(od) < self.k:
-            raise OdanonError(
-                f"the whole matrix holds fewer than k = {self.k} {self.unit}; use a longer window or a smaller k"
-            )
+        for name in ("k", "k_areas"):
+            if self.units_in(od) < (getattr(self, name) or 0):
+                raise OdanonError(
+                    f"the whole matrix holds fewer than {name} = {getattr(self, name)} {self.unit};"
+                    f" use a longer window or a smaller {name}"
+                )
         if self.k_population is not None and od.weight is None:
             raise OdanonError("unit population needs a weight on every row and this matrix has none; give one")
 

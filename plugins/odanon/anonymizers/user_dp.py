@@ -44,7 +44,7 @@ class UserDp(Protection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        limits = ("min_tiles", "max_tiles", "max_dominance", "report_small")
+        limits = ("min_tiles", "max_tiles", "k_areas", "max_dominance", "report_small")
         self.refuse(*limits, why="user-dp publishes fixed areas and cannot look at who is behind a flow")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.privacy.coverage import Coverage, Ints, Line, codes_of
+from odanon.privacy.km import areas_below_k
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
@@ -47,6 +48,7 @@ def verify(
     k: int,
     unit: str,
     k_population: float | None = None,
+    k_areas: int | None = None,
     min_tiles: int = 1,
     max_tiles: int | None = None,
     max_dominance: float | None = None,
@@ -82,6 +84,11 @@ def verify(
         findings += misplaced
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), contribution_cap)
     findings += _people(counted, flows, k, unit, k_population, max_dominance)
+    if k_areas is not None:
+        below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k_areas, unit=unit)
+        findings += [
+            Finding("areas-k", n, f"{side} areas with fewer than {k_areas} {unit} in all") for side, n in below.items()
+        ]
     findings += _volumes(counted, flows, int(rows["trips"].sum()), suppressed_trips)
     return added_up(findings)
 

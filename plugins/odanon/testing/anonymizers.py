@@ -93,6 +93,7 @@ def assert_safe(release: Release, rows: pd.DataFrame, tree: Hierarchy, plugin: A
         k=plugin.k,
         unit=plugin.unit,
         k_population=plugin.k_population,
+        k_areas=plugin.k_areas,
         min_tiles=plugin.min_tiles,
         max_tiles=plugin.max_tiles,
         max_dominance=plugin.max_dominance,

@@ -76,7 +76,14 @@ class Instance:
         sizes = int(self.origins.n_tiles[o]), int(self.destinations.n_tiles[d])
         if min(sizes) < promise.min_tiles or max(sizes) > (promise.max_tiles or 10**9):
             return 0, 0
+        if promise.k_areas is not None and not self.areas_hold(o, d, promise):
+            return 0, 0
         return volume, volume * sum(sizes)
+
+    def areas_hold(self, o: int, d: int, promise: Protection) -> bool:
+        """Whether enough units leave the one node and enter the other, wherever they go to and come from."""
+        leaving, entering = self.below(o, self.destinations.root), self.below(self.origins.root, d)
+        return all(units(self.od, rows, promise) >= promise.k_areas for rows in (leaving, entering))
 
     def row_lines(self, o: int, promise: Protection) -> set[tuple[int, int]]:
         """(K, A) of every destination cut of one origin node."""
@@ -87,12 +94,14 @@ class Instance:
         }
 
 
+def units(od: ODMatrix, rows: np.ndarray, promise: Protection) -> int:
+    """What k counts, with sets."""
+    return int(od.trips[rows].sum()) if promise.unit == "trips" else len(set(od.person[rows].tolist()))
+
+
 def allowed(od: ODMatrix, rows: np.ndarray, promise: Protection) -> bool:
-    """The promise, counted with sets."""
-    if promise.unit == "trips":
-        enough = int(od.trips[rows].sum()) >= promise.k
-    else:
-        enough = len(set(od.person[rows].tolist())) >= promise.k
+    """The promise of a flow."""
+    enough = units(od, rows, promise) >= promise.k
     if promise.k_population is not None:
         enough = enough and float(od.weight[rows].sum()) >= promise.k_population
     if promise.max_dominance is not None:
@@ -146,6 +155,7 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Protecti
         rows = instance.below(at[flow.origin], to[flow.destination])
         covered += rows
         assert allowed(od, rows, promise)
+        assert promise.k_areas is None or instance.areas_hold(at[flow.origin], to[flow.destination], promise)
         assert flow.trips == sum(counted_trips(od, rows, promise))
         assert promise.min_tiles <= min(flow.origin_tiles, flow.destination_tiles)
         assert max(flow.origin_tiles, flow.destination_tiles) <= (promise.max_tiles or 10**9)
@@ -159,7 +169,8 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Protecti
 
 
 def map_is_large_enough(instance: Instance, promise: Protection) -> bool:
-    return promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
+    large = promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
+    return large and promise.units_in(instance.od) >= (promise.k_areas or 0)
 
 
 def multipliers(instance: Instance, promise: Protection) -> list[float]:
@@ -188,6 +199,8 @@ def limits(cls: type) -> st.SearchStrategy:
             {"unit": "population", "k_population": 3.25},
             {"unit": "persons", "min_tiles": 2},
             {"unit": "trips", "min_tiles": 3},
+            {"unit": "persons", "k_areas": 5, "report_small": False},
+            {"unit": "trips", "k_areas": 12, "report_small": False},
             {"unit": "persons", "max_tiles": 3},
             {"unit": "persons", "max_dominance": 0.4},
             {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},

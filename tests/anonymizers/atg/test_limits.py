@@ -12,6 +12,7 @@ from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.atg_soft import AtgSoft
 from odanon.anonymizers.joint import JointRows
+from odanon.anonymizers.limits import people_below, trips_below
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.problem import Problem
 from odanon.errors import OdanonError
@@ -188,3 +189,30 @@ def test_deep_caterpillar_trees_stay_within_memory():
         assert sum(1 for _ in roomy.rows) == 1 < sum(1 for _ in tight.rows)
     release = AtgJoint(unit="trips").anonymize(od, tree, tree)
     assert release.metrics["S"] <= 0.1 * od.volume
+
+
+@EVERY
+def test_k_areas_asks_more_people_of_an_area_than_of_a_flow(cls: type):
+    tree = pair_tree()
+    od = rows(("a", "a", 20, 1), ("b", "a", 9, 1), ("a", "b", 9, 1), tree=tree)
+    assert set(published(cls, od, tree, k=5, k_areas=9)) == {("a", "a"), ("b", "a"), ("a", "b")}
+    assert published(cls, od, tree, k=5, k_areas=10, suppression=0.0) == {("map", "map"): 38}
+
+
+@EVERY
+def test_k_areas_beyond_the_whole_matrix_is_refused(cls: type):
+    tree = pair_tree()
+    with pytest.raises(OdanonError, match="fewer than k_areas = 21"):
+        published(cls, rows(("a", "a", 20, 1), tree=tree), tree, k=5, k_areas=21)
+    with pytest.raises(ValueError, match="keep one of them"):
+        cls(k=5, k_areas=21, report_small=True)
+
+
+@given(instances())
+def test_people_and_trips_below_every_node_are_counted_as_with_sets(instance: Instance):
+    od, tree = instance.od, instance.origins
+    people, trips = people_below(tree, od.origin, od.person), trips_below(tree, od.origin, od.trips)
+    for node in range(len(tree)):
+        inside = (tree.tile_start[node] <= od.origin) & (od.origin < tree.tile_end[node])
+        assert people[node] == len(set(od.person[inside].tolist()))
+        assert trips[node] == od.trips[inside].sum()

@@ -81,7 +81,9 @@ def test_the_pipeline_refuses_it(tmp_path: Path):
         small_product(tmp_path, anonymize={"plugin": "laplace"}, publish={"accept_unit_trips": True})
 
 
-@pytest.mark.parametrize("wrong", [{"unit": "persons"}, {"min_tiles": 2}, {"max_tiles": 4}, {"report_small": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"unit": "persons"}, {"min_tiles": 2}, {"max_tiles": 4}, {"k_areas": 4}, {"report_small": True}]
+)
 def test_what_it_cannot_do_is_refused(wrong: dict):
     with pytest.raises(ValueError, match=r"Input should be 'trips'|joins nothing"):
         Laplace(**wrong)

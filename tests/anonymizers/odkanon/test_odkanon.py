@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from literal import Outcome, pairs_of_rows, run
 
+from odanon.anonymizers.limits import trips_below
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.odkanon import OdkAnon, Side, merges_by_step, prefilter, without_pairs
 from odanon.errors import OdanonError
@@ -46,7 +47,7 @@ def merges_of(instance: Instance, promise: OdkAnon) -> list[tuple[str, int]]:
     _, removed = prefilter(od, instance.origins, instance.destinations, promise)
     left = without_pairs(od, removed)
     sides = {
-        name: Side.grow(tree, np.bincount(tile, left.trips, tree.n_leaves).astype(np.int64), promise)
+        name: Side.grow(tree, trips_below(tree, tile, left.trips), tree.n_tiles >= promise.min_tiles, promise.max_tiles)
         for name, tree, tile in (
             ("origins", instance.origins, left.origin),
             ("destinations", instance.destinations, left.destination),
@@ -176,7 +177,8 @@ def test_all_flows_below_k_end_in_one():
 def test_equal_totals_are_merged_by_node_id():
     tree = Hierarchy.from_parents(["r", "x", "y", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2], kind="test")
     rows = [("a", "a", 1, 1), ("b", "a", 2, 1), ("c", "a", 3, 1), ("d", "a", 4, 1)]
-    side = Side.grow(tree, np.bincount(matrix(rows, tree).origin, minlength=4), OdkAnon())
+    od = matrix(rows, tree)
+    side = Side.grow(tree, trips_below(tree, od.origin, od.trips), np.ones(len(tree), dtype=bool), None)
     assert [tree.label[side.areas(n)].tolist() for n in range(4)] == [
         ["a", "b", "c", "d"],
         ["x", "c", "d"],

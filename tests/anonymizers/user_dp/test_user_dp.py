@@ -177,7 +177,9 @@ def test_the_pipeline_does_not_publish_noise(tmp_path: Path):
         small_product(tmp_path, anonymize={"plugin": "user-dp"})
 
 
-@pytest.mark.parametrize("wrong", [{"min_tiles": 2}, {"max_tiles": 4}, {"max_dominance": 0.5}, {"report_small": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"min_tiles": 2}, {"max_tiles": 4}, {"k_areas": 4}, {"max_dominance": 0.5}, {"report_small": True}]
+)
 def test_limits_that_look_at_people_are_refused(wrong: dict):
     with pytest.raises(ValueError, match="cannot look at who is behind a flow"):
         UserDp(**wrong)
