@@ -1,7 +1,7 @@
-"""ODkAnon, OIGH and the uniform methods on matrices of the size of 002 Table 5.1.
+"""ODkAnon, OIGH and the uniform methods on matrices of the size of 002 Table 5.1 and 000 Table 2.
 
 CPU time in units of one `numpy.lexsort` of the same pairs in the same run; targets are 30 for ODkAnon (with its
-pre-filter) and 40 for OIGH. The whole call counts, from the sorted matrix to the release table, the better of two
+pre-filter) and 40 for OIGH from 100,000 pairs on (below, a sort takes less than a call does). The whole call counts, from the sorted matrix to the release table, the better of two
 calls: what the matrix and the tree keep from one call to the next is not in it.
 """
 
@@ -24,6 +24,10 @@ TARGETS = {OdkAnon: 30, Oigh: 40}
 SETS = {  # tiles, pairs, trips
     "turin": (3_607, 507_514, 873_234),
     "porto": (18_359, 501_472, 1_674_160),
+    "nyc": (263, 3_058, 15_009),
+    "senegal": (1_666, 18_276, 41_027),
+    "senegal_big": (1_666, 100_322, 956_742),
+    "senegal_split": (6_664, 305_194, 956_742),
 }
 
 
@@ -63,7 +67,7 @@ def measure(title: str, city: City, sort: float, od: ODMatrix, unit: str) -> boo
     for cls in (OdkAnon, Oigh, Datafly, UniformLevel):
         seconds, release = cpu_seconds(lambda cls=cls: cls(k=10, unit=unit).anonymize(od, city.tree, city.tree), 2)
         ratio, figures = seconds / sort, release.metrics
-        met &= ratio <= TARGETS.get(cls, np.inf)
+        met &= ratio <= TARGETS.get(cls, np.inf) or len(od.pairs.trips) < 100_000
         areas = f"{len(release.origins.label)} x {len(release.destinations.label)}"
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
