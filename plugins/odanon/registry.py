@@ -20,6 +20,7 @@ STAGES = {
     "anonymize": ("odanon.anonymizers", "anonymize"),
     "metrics": ("odanon.metrics", "evaluate"),
     "engine": ("odanon.engines", "map"),
+    "notify": ("odanon.notifiers", "notify"),
 }
 
 

@@ -1,6 +1,6 @@
 """The matrix that anonymisers take: sparse OD rows of one time bin and one segment (ALGORITHMS, Objects)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.ground import Ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,8 @@ class ODMatrix:
     """Rows sorted by (origin, destination, person), one row per combination.
 
     `origin` and `destination` are tile ranks of their hierarchies. `person` holds dense codes of people (or
-    vehicles) and is None when the input has no ids; then only trips can be counted.
+    vehicles) and is None when the input has no ids; then only trips can be counted. `ground` tells metrics where
+    the tiles lie.
     """
 
     origin: npt.NDArray[np.int32]
@@ -24,6 +26,7 @@ class ODMatrix:
     trips: npt.NDArray[np.int64]
     person: npt.NDArray[np.int64] | None = None
     weight: npt.NDArray[np.float64] | None = None
+    ground: Ground | None = None
 
     @classmethod
     def from_frame(
@@ -50,13 +53,14 @@ class ODMatrix:
             raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
         if len(counts) and counts.min() < 0:
             raise OdanonError(f"column {trips!r} holds negative counts; remove or repair those rows")
-        return cls.from_arrays(
+        matrix = cls.from_arrays(
             origins.ranks(rows[origin].to_numpy()),
             destinations.ranks(rows[destination].to_numpy()),
             counts.astype(np.int64),
             ids,
             None if weight is None else rows[weight].to_numpy(np.float64),
         )
+        return replace(matrix, ground=Ground.of(origins, destinations))
 
     @classmethod
     def from_arrays(

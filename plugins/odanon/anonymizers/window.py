@@ -7,6 +7,7 @@ import numpy as np
 
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
+from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of
 
@@ -16,13 +17,17 @@ Bin = TypeVar("Bin")
 def release_window(
     anonymizer: Any, matrices: Mapping[Bin, ODMatrix], origins: Hierarchy, destinations: Hierarchy
 ) -> dict[Bin, Release]:
-    """One release per matrix; a matrix with fewer than k units in all is suppressed whole.
+    """One release per matrix; a matrix that does not reach the thresholds in all is suppressed whole.
 
     When that is so of every matrix, the anonymiser's own refusal is raised.
     """
-    enough = {name: od for name, od in matrices.items() if _units(od, anonymizer.unit) >= anonymizer.k}
+    enough = {name: od for name, od in matrices.items() if _reaches(od, anonymizer)}
     if not enough:
         anonymizer.check(max(matrices.values(), key=lambda od: _units(od, anonymizer.unit)))
+        raise OdanonError(
+            f"no time bin stands for k_population = {anonymizer.k_population:g} inhabitants in all; use longer bins,"
+            " a longer window or a smaller k_population"
+        )
     if hasattr(anonymizer, "anonymize_window"):
         made = anonymizer.anonymize_window(list(enough.values()), origins, destinations)
     else:
@@ -32,6 +37,14 @@ def release_window(
     return {
         name: released.get(name) or _nothing(od, origins, destinations, parameters) for name, od in matrices.items()
     }
+
+
+def _reaches(od: ODMatrix, anonymizer: Any) -> bool:
+    """Whether the whole matrix, published as one flow, would keep the promise."""
+    if _units(od, anonymizer.unit) < max(anonymizer.k, anonymizer.k_areas or 0):
+        return False
+    # A matrix without weights goes on to the anonymiser, which says what is missing.
+    return anonymizer.k_population is None or od.weight is None or od.weight.sum() >= anonymizer.k_population
 
 
 def _units(od: ODMatrix, unit: str) -> int:

@@ -1,84 +1,133 @@
 """The report of a comparison, from the folders that its runs left."""
 
-from pathlib import Path
 from typing import Any
 
 import geopandas
 import numpy as np
 import pandas as pd
 
-from odanon.compare.plan import Case, Plan
+from odanon.compare.plan import EVERYBODY, Case, Plan
+from odanon.reconstruct.profile import time_profile
+from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import CaseTables, render_comparison
 from odanon.tables.read import Loaded
+from odanon.zoning.tiles import Tiles
 
 _BUSIEST = 12
 _DRAWN_K = 10
+_MOST_FLOWS = 50_000  # of one release on a map; more cannot be told apart and make the page slow
 
 
 def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
     """The page; areas are drawn for the k nearest to 10 and only where the tiles have a place."""
     map_k = min(compared["k"], key=lambda k: (abs(k - _DRAWN_K), k))
-    done = compared[(compared["status"] == "done") & (compared["k"] == map_k)]
-    wanted = [case for case in plan.cases if case.k == map_k and case.algorithm in set(done["algorithm"])]
+    drawn = [case for case in plan.cases if case.k == map_k and _is_shown(plan, case)]
+    finished = [case for case in drawn if (plan.release(case) / "release.json").exists()]
     facts: dict[str, Any] = {
         "map_k": int(map_k),
         "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} of {loaded.tree.n_leaves:,} tiles",
         "summary": _summary(compared, loaded),
+        "bins": _bin_names(loaded),
+        "extent": _extent(loaded.tiles),
     }
-    releases = [] if loaded.tiles.kind == "unplaced" else [_tables(plan, case) for case in wanted]
-    busiest = _busiest(plan, wanted, loaded)
-    return render_comparison(f"Anonymising {plan.table.path.stem}", compared, releases, busiest, facts)
+    placed = loaded.tiles.kind != "unplaced"
+    tables = {case.algorithm: _Read.of(plan, case, placed) for case in finished}
+    releases = [
+        CaseTables(name, read.summed, read.zones)
+        for name, read in tables.items()
+        if placed and len(read.flows) <= _MOST_FLOWS
+    ]
+    facts["undrawn"] = [name for name in tables if placed and name not in {drawn.algorithm for drawn in releases}]
+    profiles = _profiles(tables, loaded)
+    first = plan.cases[0]
+    main = compared[(compared["segment"] == EVERYBODY) & (compared["unit"] == first.unit)]
+    return render_comparison(f"Anonymising {plan.table.path.stem}", compared, main, releases, profiles, facts)
+
+
+def _is_shown(plan: Plan, case: Case) -> bool:
+    """Plots and maps show everybody, protected as the first case is: the first view of a cross table."""
+    return case.segment == EVERYBODY and case.unit == plan.cases[0].unit
 
 
 def _summary(compared: pd.DataFrame, loaded: Loaded) -> str:
     volume = sum(od.volume for od in loaded.matrices.values())
     pairs = sum(len(od.pairs.trips) for od in loaded.matrices.values())
     ks = ", ".join(map(str, sorted(compared["k"].unique())))
+    units = ", ".join(pd.unique(compared["unit"]))
     return (
         f"{compared['algorithm'].nunique()} algorithms at k = {ks} on {volume:,} trips in {pairs:,} tile pairs"
-        f" ({len(loaded.matrices):,} matrices), unit {compared['unit'].iloc[0]}, at most"
+        f" ({len(loaded.matrices):,} matrices), unit {units}, at most"
         f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike."
     )
 
 
-def _release(plan: Plan, case: Case) -> Path:
-    return plan.result(case).with_name("release")
+def _extent(tiles: Tiles) -> list[float] | None:
+    """West, south, east, north of the tiles and a little around them: what every map shows."""
+    if tiles.kind == "unplaced":
+        return None
+    low, high = np.array([tiles.lon.min(), tiles.lat.min()]), np.array([tiles.lon.max(), tiles.lat.max()])
+    margin = (high - low) * 0.04 + 0.002
+    return [*(low - margin).tolist(), *(high + margin).tolist()]
 
 
-def _tables(plan: Plan, case: Case) -> CaseTables:
-    flows = pd.read_parquet(_release(plan, case) / "flows.parquet", columns=["origin", "destination", "trips"])
-    summed = flows.groupby(["origin", "destination"], as_index=False)["trips"].sum()
-    return CaseTables(case.algorithm, summed, geopandas.read_parquet(_release(plan, case) / "zones.parquet"))
+def _bin_names(loaded: Loaded) -> list[str]:
+    return [] if None in loaded.matrices else [str(name) for name in loaded.matrices]
 
 
-def _busiest(plan: Plan, wanted: list[Case], loaded: Loaded) -> pd.DataFrame:
-    """The largest tile pairs of the table and what each release gives back for them."""
+class _Read:
+    """The tables of a release folder, with one time bin where there are none."""
+
+    def __init__(self, flows: pd.DataFrame, zones: pd.DataFrame) -> None:
+        self.flows, self.zones = flows, zones
+
+    @classmethod
+    def of(cls, plan: Plan, case: Case, placed: bool) -> "_Read":
+        folder = plan.release(case)
+        flows = pd.read_parquet(folder / "flows.parquet")
+        if "time" not in flows:
+            flows["time"] = ""
+        zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
+        return cls(flows[["time", "origin", "destination", "trips"]], zones)
+
+    @property
+    def summed(self) -> pd.DataFrame:
+        return self.flows.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+
+
+def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:
+    """The busiest tile pairs by time bin: time, origin, destination, original and what each release gives back."""
     labels = loaded.tree.label[loaded.tree.tiles]
     original = pd.concat(
         pd.DataFrame(
-            {"origin": labels[od.pairs.origin], "destination": labels[od.pairs.destination], "original": od.pairs.trips}
+            {
+                "time": "" if bin_ is None else bin_,
+                "origin": labels[od.pairs.origin],
+                "destination": labels[od.pairs.destination],
+                "trips": od.pairs.trips,
+            }
         )
-        for od in loaded.matrices.values()
+        for bin_, od in loaded.matrices.items()
     )
     keys = ["origin", "destination"]
-    busiest = original.groupby(keys, as_index=False)["original"].sum()
-    busiest = busiest.sort_values(["original", *keys], ascending=[False, True, True]).head(_BUSIEST)
-    for case in wanted:
-        spread = _spread(_release(plan, case)).reindex(pd.MultiIndex.from_frame(busiest[keys]), fill_value=0.0)
-        busiest[case.algorithm] = np.round(spread.to_numpy(), 1)
-    return busiest.reset_index(drop=True)
+    totals = original.groupby(keys, as_index=False)["trips"].sum()
+    wanted = totals.sort_values(["trips", *keys], ascending=[False, True, True]).head(_BUSIEST)[keys]
+    chosen = original.merge(wanted, on=keys)
+    areas = themselves(sorted({*wanted["origin"], *wanted["destination"]}))
+    places = _only(loaded.tiles, areas.index)
+    found = chosen.groupby(["time", *keys], as_index=False)["trips"].sum().rename(columns={"trips": "original"})
+    for name, read in tables.items():
+        flows = read.flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
+        shares = tile_shares(read.zones, areas, places)
+        profile = time_profile(chosen, flows, read.zones, shares, wanted).drop(columns="original")
+        found = found.merge(profile.rename(columns={"reconstructed": name}), on=["time", *keys], how="outer")
+    rank = {pair: number for number, pair in enumerate(wanted.itertuples(index=False, name=None))}
+    found["rank"] = [rank[pair] for pair in found[keys].itertuples(index=False, name=None)]
+    return found.fillna(0.0).sort_values(["rank", "time"], ignore_index=True).drop(columns="rank")
 
 
-def _spread(folder: Path) -> pd.Series:
-    """Trips given back to each input pair: its flow's trips over |o| x |d|, added over time."""
-    flows = pd.read_parquet(folder / "flows.parquet")
-    time = ["time"] if "time" in flows.columns else []
-    pairs = pd.read_parquet(folder / "assignment.parquet")
-    named = pairs[~pairs["suppressed"]].merge(
-        flows,
-        left_on=[*time, "published_origin", "published_destination"],
-        right_on=[*time, "origin", "destination"],
-        suffixes=("", "_flow"),
-    )
-    share = named["trips_flow"] / (named["origin_tiles"] * named["destination_tiles"])
-    return share.groupby([named["origin"], named["destination"]]).sum()
+def _only(tiles: Tiles, labels: pd.Index) -> Tiles | None:
+    """Where some of the tiles lie; None where nobody knows."""
+    if tiles.kind == "unplaced":
+        return None
+    at = np.flatnonzero(np.isin(tiles.label, labels.to_numpy(object)))
+    return Tiles(tiles.label[at], tiles.lat[at], tiles.lon[at], tiles.kind, draw=lambda: tiles.geometry[at])

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,45 +10,88 @@ from odanon import registry
 from odanon.errors import OdanonError
 from odanon.tables.read import TableInput
 
+EVERYBODY = "all"  # the segment of a table that is not split
+WEIGHTS_ALONE = "weights"  # the papers' unit of a protected population, which no anonymiser offers
+_WEIGHT_UNITS = 100  # how many units a trip of mean weight has when weights alone are counted
+
 
 @dataclass(frozen=True)
 class Case:
-    """One run: an algorithm with its promise."""
+    """One run: an algorithm with its promise, on the whole table or a segment of it.
+
+    `protect` says whom a case of a cross table protects; `k_population` is then the weight that k people stand for.
+    """
 
     algorithm: str
     k: int
     unit: str
     suppression: float
+    parameters: dict[str, Any] = field(default_factory=dict)
+    protect: str = ""
+    k_population: float | None = None
+    segment: str = EVERYBODY
 
     @property
     def name(self) -> str:
-        return f"{self.algorithm}-k{self.k}-s{self.suppression:g}"
+        """A folder name; what is free text in a case enters as a digest."""
+        parts = [self.algorithm, f"k{self.k}", f"s{self.suppression:g}"]
+        if self.protect:
+            parts += [self.protect, self.unit]
+        if self.parameters or self.segment != EVERYBODY:
+            free = json.dumps([self.parameters, self.segment], sort_keys=True)
+            parts.append(hashlib.sha256(free.encode()).hexdigest()[:8])
+        return "-".join(parts)
 
-    def create(self) -> Any:
-        """The anonymiser of the case."""
-        promise = {"k": self.k, "unit": self.unit, "suppression": self.suppression}
-        return registry.create("anonymize", self.algorithm, promise)
+    @property
+    def publishable(self) -> bool:
+        """Whether a release of the case may leave the house: single thresholds of a cross table never do."""
+        return not self.protect or self.unit in ("persons", "population")
+
+    @property
+    def weight_unit(self) -> float:
+        """The weight that counts as one when weights alone are counted."""
+        assert self.k_population is not None
+        return self.k_population / self.k / _WEIGHT_UNITS
+
+    def create(self, matrices: int = 1) -> Any:
+        """The anonymiser of the case, for a window of some matrices where it must know how many."""
+        promise: dict[str, Any] = {"k": self.k, "unit": self.unit, "suppression": self.suppression}
+        if self.unit == WEIGHTS_ALONE:
+            promise |= {"k": self.k * _WEIGHT_UNITS, "unit": "trips"}
+        elif self.unit == "population":
+            promise["k_population"] = self.k_population
+        if any(known.name == "matrices" for known in registry.find("anonymize", self.algorithm).parameters):
+            promise["matrices"] = matrices
+        return registry.create("anonymize", self.algorithm, {**promise, **self.parameters})
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A table and the cases to run on it, with the results in one folder."""
+    """A table and the cases to run on it, with the results in one folder.
+
+    Without `keep_releases` the figures of a case are all that is kept of it.
+    """
 
     table: TableInput
     cases: tuple[Case, ...]
     folder: Path
     time_limit_s: float
+    keep_releases: bool = True
 
     def result(self, case: Case) -> Path:
         """The file that exists once a case is done."""
         return self.folder / "runs" / case.name / "result.json"
+
+    def release(self, case: Case) -> Path:
+        """The folder of a case's release."""
+        return self.result(case).with_name("release")
 
     def fingerprint(self, case: Case) -> str:
         """Changes when the table's bytes, its reading or the case do, so that old results are not taken for new."""
         with self.table.path.open("rb") as handle:
             content = hashlib.file_digest(handle, "sha256").hexdigest()
         reading = {key: str(value) for key, value in asdict(self.table).items()}
-        return hashlib.sha256(json.dumps([content, reading, asdict(case)]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([content, reading, asdict(case)], sort_keys=True).encode()).hexdigest()
 
 
 def algorithms(wanted: str) -> list[str]:
@@ -61,12 +104,50 @@ def algorithms(wanted: str) -> list[str]:
 
 
 def cases(wanted: str, ks: str, unit: str, suppression: float) -> tuple[Case, ...]:
-    """Every algorithm with every k of a comma-separated list."""
-    try:
-        values = [int(value) for value in ks.split(",")]
-    except ValueError:
-        raise OdanonError(f"--k {ks}: write whole numbers separated by commas, such as 5,10,20") from None
-    planned = tuple(Case(name, k, unit, suppression) for name in algorithms(wanted) for k in values)
-    for case in planned:
-        case.create()
+    """Every algorithm with every k of a comma-separated list.
+
+    A mistake is told at once, except where `all` names algorithms that do not know the unit: those refuse when run.
+    """
+    planned = tuple(Case(name, k, unit, suppression) for name in algorithms(wanted) for k in _whole_numbers(ks))
+    refusals = [refusal for case in planned if (refusal := _refusal(case))]
+    if refusals and (wanted != "all" or len(refusals) == len(planned)):
+        raise refusals[0]
     return planned
+
+
+def crossed(planned: tuple[Case, ...], protect: str, mean_weight: float, segments: tuple[str, ...]) -> tuple[Case, ...]:
+    """Every case once for each view to protect and each segment, everybody first (004 section 4; 002 section 5.2).
+
+    Participants are protected by k persons, the population by k persons who also stand for k times the mean weight. Next
+    to each stands the papers' single threshold, k trips or that weight alone, which is unsafe and only compared.
+    """
+    units = {"participants": ("persons", "trips"), "population": ("population", WEIGHTS_ALONE)}
+    views = [name.strip() for name in protect.split(",")]
+    for view in views:
+        if view not in units:
+            raise OdanonError(f"--protect {view}: choose participants, population or both, separated by a comma")
+    counted = [case for case in planned if getattr(registry.find("anonymize", case.algorithm).cls, "verifiable", True)]
+    if not counted:
+        raise OdanonError("--protect compares true counts and these algorithms add noise; choose others")
+    return tuple(
+        replace(case, protect=view, unit=unit, k_population=case.k * mean_weight, segment=segment)
+        for segment in (EVERYBODY, *segments)
+        for case in counted
+        for view in views
+        for unit in units[view]
+    )
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(value) for value in text.split(",")]
+    except ValueError:
+        raise OdanonError(f"--k {text}: write whole numbers separated by commas, such as 5,10,20") from None
+
+
+def _refusal(case: Case) -> OdanonError | None:
+    try:
+        case.create()
+    except OdanonError as error:
+        return error
+    return None

@@ -11,10 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.compare.plan import Case, Plan
+from odanon.compare.plan import EVERYBODY, Case, Plan
 
 _FIRST = ["algorithm", "k", "unit", "suppression", "status"]
-_MEASURED = ["Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "flows", "origin_areas", "destination_areas"]
+_MEASURED = [
+    *("Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "GDM", "GDM_median", "GDM_sd", "MAO", "MAD"),
+    *("flows", "origin_areas", "destination_areas", "min_persons", "min_trips", "density"),
+]
 
 
 def run_plan(plan: Plan, workers: int = 0) -> Iterator[dict[str, Any]]:
@@ -33,7 +36,7 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
             return result
         path.unlink()
     path.parent.mkdir(parents=True, exist_ok=True)
-    job = {"case": asdict(case), "table": asdict(plan.table), "fingerprint": fingerprint}
+    job = {"case": asdict(case), "table": asdict(plan.table), "fingerprint": fingerprint, "keep": plan.keep_releases}
     job_file = path.with_name("job.json")
     job_file.write_text(json.dumps(job, default=str))
     command = [sys.executable, "-m", "odanon.compare.worker", str(job_file)]
@@ -50,7 +53,7 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
 
 
 def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
-    """One row per case, sorted by k and algorithm."""
+    """One row per case, sorted by segment, k and algorithm."""
     rows = [
         {
             **result["case"],
@@ -62,6 +65,11 @@ def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
         }
         for result in results
     ]
-    table = pd.DataFrame(rows).sort_values(["k", "algorithm"], ignore_index=True)
+    table = pd.DataFrame(rows)
+    table["parameters"] = [json.dumps(value, sort_keys=True) if value else "" for value in table["parameters"]]
+    order = ["segment", "k", "algorithm", "parameters", "protect", "unit"]
+    everybody_first = table["segment"].where(table["segment"] != EVERYBODY, "")
+    ranked = table.assign(segment=everybody_first).sort_values(order)
+    table = table.loc[ranked.index].reset_index(drop=True)
     columns = [*_FIRST, *_MEASURED, "cpu_s", "peak_mb"]
     return table.reindex(columns=[*columns, *(name for name in table.columns if name not in columns)])

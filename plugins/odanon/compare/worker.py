@@ -4,15 +4,23 @@ import json
 import resource
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.anonymizers.window import release_window
-from odanon.compare.plan import Case
+from odanon.compare.cross import below_thresholds, counted_by_weight, recounted
+from odanon.compare.plan import EVERYBODY, WEIGHTS_ALONE, Case
 from odanon.errors import OdanonError
-from odanon.measure import measured
+from odanon.measure import measured_window
 from odanon.tables.read import Loaded, TableInput
-from odanon.tables.write import figures_of, write_folder
+from odanon.tables.write import write_folder
+
+_WARM_ROWS = 2000
 
 
 def main(job_file: str) -> None:
@@ -20,41 +28,73 @@ def main(job_file: str) -> None:
     folder = Path(job_file).parent
     job = json.loads(Path(job_file).read_text())
     case = Case(**job["case"])
-    table: dict[str, Any] = {
+    values: dict[str, Any] = {
         key: Path(value) if key in ("path", "zones") and value else value for key, value in job["table"].items()
     }
+    table = TableInput(**values)
+    if case.segment != EVERYBODY:
+        table = replace(table, only=case.segment)
     try:
-        outcome: dict[str, Any] = {"status": "done", **run(case, TableInput(**table).load(), folder / "release")}
+        outcome: dict[str, Any] = {"status": "done", **run(case, table.load(), folder / "release", job["keep"])}
     except OdanonError as error:
         outcome = {"status": "refused", "message": str(error)}
     (folder / "result.json.tmp").write_text(json.dumps({**job, **outcome}, indent=1, sort_keys=True))
     (folder / "result.json.tmp").rename(folder / "result.json")
 
 
-def run(case: Case, loaded: Loaded, folder: Path) -> dict[str, Any]:
-    """Release and measure; CPU seconds are those of the anonymiser alone, its kernels loaded beforehand."""
-    anonymizer = case.create()
-    _warm_up(anonymizer, loaded)
+def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
+    """Release and measure; CPU seconds are those of the anonymiser alone, its kernels loaded beforehand.
+
+    A case that must never be published leaves its figures and nothing else.
+    """
+    anonymizer, tree = case.create(len(loaded.matrices)), loaded.tree
+    matrices = loaded.matrices
+    if case.unit == WEIGHTS_ALONE:
+        matrices = {bin_: counted_by_weight(od, case.weight_unit) for bin_, od in matrices.items()}
+    _warm_up(anonymizer, matrices, loaded)
     before = _peak_mb()
     started = time.process_time()
-    releases = release_window(anonymizer, loaded.matrices, loaded.tree, loaded.tree)
+    releases = release_window(anonymizer, matrices, tree, tree)
     seconds = time.process_time() - started
     peak = _peak_mb()
-    for bin_, release in releases.items():
-        measured(loaded.matrices[bin_], release)
-    write_folder(folder, releases, loaded.tree, loaded.tiles, anonymizer, case.algorithm)
-    figures = {name: value if value == value else None for name, value in figures_of(releases).items()}
-    return {"metrics": figures, "cpu_s": seconds, "peak_mb": peak, "extra_mb": peak - before}
+    if case.protect:
+        releases = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in releases.items()}
+    figures: dict[str, float] = measured_window(loaded.matrices, releases)
+    if case.protect:
+        figures |= below_thresholds(case, releases)
+    if keep and case.publishable:
+        write_folder(folder, releases, tree, loaded.tiles, anonymizer, case.algorithm, figures)
+    known = {name: value if value == value else None for name, value in figures.items()}
+    return {"metrics": known, "cpu_s": seconds, "peak_mb": peak, "extra_mb": peak - before}
 
 
-def _warm_up(anonymizer: Any, loaded: Loaded) -> None:
-    """Load (or, once ever, compile) the kernels on the smallest matrix of the table."""
-    smallest = min(loaded.matrices.values(), key=lambda od: len(od.trips))
-    if len(smallest.trips) < 20_000:
-        try:
-            anonymizer.anonymize(smallest, loaded.tree, loaded.tree)
-        except OdanonError:
-            return
+def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
+    """The release counted on the matrix itself, with both thresholds that its cells are held against."""
+    made = recounted(od, release) if case.unit == WEIGHTS_ALONE else release
+    thresholds = {"k": case.k, "k_population": case.k_population}
+    return replace(made, parameters={**made.parameters, **thresholds})
+
+
+def _warm_up(anonymizer: Any, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
+    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix."""
+    smallest = min(matrices.values(), key=lambda od: len(od.trips))
+    try:
+        anonymizer.anonymize(_head(smallest), loaded.tree, loaded.tree)
+    except OdanonError:
+        return
+
+
+def _head(od: ODMatrix) -> ODMatrix:
+    """Some rows of a matrix, spread over all of it."""
+    rows = np.arange(0, len(od.trips), max(1, len(od.trips) // _WARM_ROWS))
+    return replace(
+        od,
+        origin=od.origin[rows],
+        destination=od.destination[rows],
+        trips=od.trips[rows],
+        person=None if od.person is None else od.person[rows],
+        weight=None if od.weight is None else od.weight[rows],
+    )
 
 
 def _peak_mb() -> float:

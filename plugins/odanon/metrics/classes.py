@@ -4,7 +4,7 @@ import pandas as pd
 
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
-from odanon.metrics.volumes import Measure, named, volumes
+from odanon.metrics.volumes import Measure, Volumes, named, unnamed
 from odanon.plugin import parameter, plugin
 
 
@@ -12,28 +12,39 @@ from odanon.plugin import parameter, plugin
 class Classes:
     """Discernibility C_DM and normalised average class size C_AVG (1 = groups of exactly k)."""
 
-    measure: Measure = parameter("trips", "what is summed: trips, or the weights of the population")
+    measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
-        """C_DM = sum of squared flow volumes + total volume x suppressed volume; C_AVG = (V+ / flows) / k."""
-        seen = volumes(od, release, self.measure)
+        """C_DM = sum of v^2 over the flows + V x suppressed volume (002 equation 4.1); C_AVG = (V+ / flows) / k (4.2).
+
+        The published code charges suppression otherwise; this is the equation as it stands. For weights, k is the
+        threshold of the population: k_population where it was promised, else k times the mean weight of a trip.
+        """
+        seen = Volumes(od, release, self.measure)
         figures = {
             "C_DM": float((seen.flow**2).sum()) + seen.total * seen.suppressed,
-            "published": float(seen.flow.sum()),
-            "flows": float(len(seen.flow)),
-            "k": float(release.parameters["k"]),
+            "class_volume": seen.published,
+            "classes": float(len(seen.flow)),
+            "threshold": self._threshold(od, release),
         }
         return named(_with_average(figures), self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """C_DM of the matrices added up, C_AVG over all their flows."""
-        plain = figures.rename(columns=lambda name: name.removesuffix("_population"))
-        sums = {name: float(plain[name].sum()) for name in ("C_DM", "published", "flows")}
-        combined = _with_average({**sums, "k": float(plain["k"].iloc[0])})
+        plain = unnamed(figures, self.measure)
+        sums = {name: float(plain[name].sum()) for name in ("C_DM", "class_volume", "classes")}
+        k = (plain["threshold"] * plain["classes"]).sum() / sums["classes"] if sums["classes"] else float("nan")
+        combined = _with_average({**sums, "threshold": float(k)})
         return named({name: combined[name] for name in ("C_DM", "C_AVG")}, self.measure)
+
+    def _threshold(self, od: ODMatrix, release: Release) -> float:
+        k = float(release.parameters["k"])
+        if self.measure != "weight" or od.weight is None:
+            return k
+        return float(release.parameters.get("k_population") or k * od.weight.sum() / od.volume)
 
 
 def _with_average(figures: dict[str, float]) -> dict[str, float]:
-    classes = figures["flows"]
-    average = figures["published"] / classes / figures["k"] if classes else float("nan")
+    classes = figures["classes"]
+    average = figures["class_volume"] / classes / figures["threshold"] if classes else float("nan")
     return {**figures, "C_AVG": average}

@@ -4,54 +4,65 @@ import pandas as pd
 
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
-from odanon.metrics.volumes import Measure, named, volumes
+from odanon.metrics.volumes import Measure, Volumes, named, unnamed
 from odanon.plugin import parameter, plugin
 
-_ADDED = ("volume", "published", "G", "flows")
+_ADDED = ("volume", "published", "S", "G")
 _LARGEST = ("origin_areas", "destination_areas")
-_SMALLEST = ("min_trips", "min_persons")
+_SMALLEST = ("min_trips", "min_persons", "min_weight")
 
 
 @plugin
 class Generalisation:
     """Generalisation error G and its mean Gbar (2 = nothing generalised), suppressed volume S, size of the release."""
 
-    measure: Measure = parameter("trips", "what is summed: trips, or the weights of the population")
+    measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Figures of one matrix.
 
-        G = sum (|o| + |d|) v over published flows and Gbar = G / sum v: the mean number of tiles, origin plus
-        destination, that a trip is blurred to.
+        G = sum (|o| + |d|) v over published flows (000 problem G) and Gbar = G / V+ (000 equation 3; 002 equation 4.4):
+        the mean number of tiles, origin plus destination, that a trip is blurred to. S = V - V+, the volume left out.
+        Origins x destinations are the areas that flows name; min_trips, min_persons and min_weight the smallest v, u
+        and weight of a flow.
         """
-        seen = volumes(od, release, self.measure)
+        seen = Volumes(od, release, self.measure)
         flows = release.flows
-        people = flows["persons"].dropna()
-        figures = {
+        volumes = {
             "volume": seen.total,
-            "published": float(seen.flow.sum()),
+            "published": seen.published,
+            "S": seen.left_out,
             "G": float((seen.tiles * seen.flow).sum()),
-            "flows": float(len(flows)),
-            "origin_areas": float(len(release.origins.label)),
-            "destination_areas": float(len(release.destinations.label)),
-            "min_trips": float(flows["trips"].min()) if len(flows) else float("nan"),
-            "min_persons": float(people.min()) if len(people) else float("nan"),
         }
-        return named(_with_ratios(figures), self.measure)
+        return {
+            **named(_with_ratios(volumes), self.measure),
+            "flows": float(len(flows)),
+            "origin_areas": float(flows["origin"].nunique()),
+            "destination_areas": float(flows["destination"].nunique()),
+            **{name: _least(flows, name.removeprefix("min_")) for name in _SMALLEST},
+        }
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """The figures of a window from those of its matrices (one row each)."""
-        plain = figures.rename(columns=lambda name: name.removesuffix("_population"))
-        parts = plain[[*_ADDED]].sum(), plain[[*_LARGEST]].max(), plain[[*_SMALLEST]].min()
-        added = {str(name): float(value) for part in parts for name, value in part.items()}
-        return named(_with_ratios(added), self.measure)
+        plain = unnamed(figures, self.measure)
+        volumes = {name: float(plain[name].sum()) for name in _ADDED}
+        return {
+            **named(_with_ratios(volumes), self.measure),
+            "flows": float(figures["flows"].sum()),
+            **{name: float(figures[name].max()) for name in _LARGEST},
+            **{name: float(figures[name].min()) for name in _SMALLEST},
+        }
+
+
+def _least(flows: pd.DataFrame, column: str) -> float:
+    known = flows[column].dropna() if column in flows else flows["trips"].iloc[:0]
+    return float(known.min()) if len(known) else float("nan")
 
 
 def _with_ratios(figures: dict[str, float]) -> dict[str, float]:
     published = figures["published"]
     return {
         **figures,
-        "S": figures["volume"] - published,
-        "S_share": 1 - published / figures["volume"],
+        "S_share": figures["S"] / figures["volume"],
         "Gbar": figures["G"] / published if published else float("nan"),
     }

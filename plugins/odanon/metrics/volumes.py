@@ -1,56 +1,132 @@
-"""What a metric sums: trips (participants) or expansion weights (population), whichever was protected."""
+"""What a metric sums: trips or people (participants), or expansion weights (population).
 
-from typing import Literal, NamedTuple
+Participants are measured in trips, as the papers do, or in people: then a tile pair holds the different people who
+travelled between its tiles, and a flow the union of them. The population is measured by weights.
+"""
+
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
 
-Measure = Literal["trips", "weight"]
+Measure = Literal["trips", "persons", "weight"]
+
+_SUFFIX = {"trips": "", "persons": "_persons", "weight": "_population"}
 
 
-class Volumes(NamedTuple):
-    """Volumes of every input pair and of every flow, and the flow (or -1) of every pair."""
+class Volumes:
+    """Volumes of every input pair and of every flow of a release."""
 
-    pair: npt.NDArray[np.float64]
-    pair_flow: npt.NDArray[np.int64]
-    flow: npt.NDArray[np.float64]
-    tiles: npt.NDArray[np.int64]  # |o| + |d| of every flow
-    cells: npt.NDArray[np.float64]  # |o| x |d| of every flow
+    def __init__(self, od: ODMatrix, release: Release, measure: Measure) -> None:
+        self.release, self.measure = release, measure
+        self.origin, self.destination = od.pairs.origin, od.pairs.destination
+        self.pair = _pair_volumes(od, measure)
+        self.flow = release.flows[measure].to_numpy(np.float64)
+        self.pair_flow = release.assignment["flow"].to_numpy()
 
     @property
     def total(self) -> float:
+        """V."""
         return float(self.pair.sum())
 
     @property
+    def published(self) -> float:
+        """V+."""
+        return float(self.flow.sum())
+
+    @property
     def suppressed(self) -> float:
+        """Volume of the pairs in no flow."""
         return float(self.pair[self.pair_flow < 0].sum())
 
     @property
-    def pairs_in_flow(self) -> npt.NDArray[np.int64]:
-        """Observed tile pairs of every flow."""
-        return np.bincount(self.pair_flow[self.pair_flow >= 0], minlength=len(self.flow))
+    def left_out(self) -> float:
+        """S: V - V+, which noise may make negative; people do not add up, so theirs are those in no flow."""
+        return self.suppressed if self.measure == "persons" else self.total - self.published
+
+    @property
+    def tiles(self) -> npt.NDArray[np.int64]:
+        """|o| + |d| of every flow."""
+        return self._sizes[0] + self._sizes[1]
+
+    @property
+    def cells(self) -> npt.NDArray[np.float64]:
+        """|o| x |d| of every flow."""
+        return self._sizes[0].astype(np.float64) * self._sizes[1]
+
+    @cached_property
+    def given_back(self) -> npt.NDArray[np.float64]:
+        """What every input pair gets when flows spread evenly over their tile pairs (000 section 4.3)."""
+        from odanon.metrics.kernels import spread_over_pairs
+
+        release = self.release
+        origin, destination = (
+            pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
+            for side, areas in (("origin", release.origins), ("destination", release.destinations))
+        )
+        order = np.argsort(origin, kind="stable")
+        flow_start = np.searchsorted(origin[order], np.arange(len(release.origins.label) + 1))
+        sides = [
+            _areas_of_tiles(areas.start, areas.members, int(ends.max(initial=-1)) + 1)
+            for areas, ends in ((release.origins, self.origin), (release.destinations, self.destination))
+        ]
+        share = (self.flow / self.cells)[order]
+        return spread_over_pairs(
+            self.origin, self.destination, *sides[0], flow_start, destination[order], share, *sides[1],
+            len(release.destinations.label),
+        )  # fmt: skip
+
+    @property
+    def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        flows = self.release.flows
+        return flows["origin_tiles"].to_numpy(np.int64), flows["destination_tiles"].to_numpy(np.int64)
 
 
-def volumes(od: ODMatrix, release: Release, measure: Measure) -> Volumes:
-    """The arrays that all metrics work on."""
-    if measure == "weight" and od.pairs.weight is None:
-        raise OdanonError("the matrix has no weights; measure trips, or give a weight column")
-    pair = od.pairs.trips if measure == "trips" else od.pairs.weight
-    flows = release.flows
-    origin, destination = flows["origin_tiles"].to_numpy(np.int64), flows["destination_tiles"].to_numpy(np.int64)
-    return Volumes(
-        pair=np.asarray(pair, dtype=np.float64),
-        pair_flow=release.assignment["flow"].to_numpy(),
-        flow=flows[measure].to_numpy(np.float64),
-        tiles=origin + destination,
-        cells=origin.astype(np.float64) * destination,
-    )
+def measures(od: ODMatrix, release: Release) -> list[Measure]:
+    """The measures that a matrix and its release allow."""
+    known: list[Measure] = ["trips"]
+    if od.person is not None and release.flows["persons"].notna().all():
+        known.append("persons")
+    if od.weight is not None and "weight" in release.flows:
+        known.append("weight")
+    return known
 
 
 def named(figures: dict[str, float], measure: Measure) -> dict[str, float]:
-    """Figures of the population carry it in their names, so that both views fit in one table."""
-    return figures if measure == "trips" else {f"{name}_population": value for name, value in figures.items()}
+    """Figures of people and of the population say so in their names, so that all views fit in one table."""
+    return {f"{name}{_SUFFIX[measure]}": value for name, value in figures.items()}
+
+
+def unnamed(figures: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """The columns of a measure under their plain names."""
+    suffix = _SUFFIX[measure]
+    own = [name for name in figures.columns if name.endswith(suffix)]
+    return figures[own].rename(columns=lambda name: name.removesuffix(suffix))
+
+
+def _pair_volumes(od: ODMatrix, measure: Measure) -> npt.NDArray[np.float64]:
+    if measure == "weight":
+        if od.pairs.weight is None:
+            raise OdanonError("the matrix has no weights; measure trips, or give a weight column")
+        return od.pairs.weight
+    if measure == "persons":
+        if od.person is None:
+            raise OdanonError("the matrix has no person ids; measure trips, or give a person column")
+        return np.bincount(od.row_pair, minlength=len(od.pairs.trips)).astype(np.float64)
+    return od.pairs.trips.astype(np.float64)
+
+
+def _areas_of_tiles(
+    start: npt.NDArray[np.int64], members: npt.NDArray[np.int32], least: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(start, area): the areas around every tile rank."""
+    order = np.argsort(members, kind="stable")
+    area = np.repeat(np.arange(len(start) - 1), np.diff(start))[order]
+    n_tiles = max(least, int(members.max(initial=-1)) + 1)
+    return np.searchsorted(members[order], np.arange(n_tiles + 1)), area

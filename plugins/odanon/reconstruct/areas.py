@@ -5,6 +5,7 @@ continuous form of the even spread over tiles in 000 equation 2. The part of it 
 trips x (share of the origin zone inside one area) x (share of the destination zone inside the other).
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any si
 
 def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     """Columns zone (position in zones), area (index of areas), share of the zone's ground inside the area."""
-    areas = _checked(areas)
+    areas = checked(areas)
     shapes = np.asarray(zones.geometry)
     area_at, zone_at = shapely.STRtree(shapes).query(np.asarray(areas), predicate="intersects")
     drawn = np.asarray(areas)
@@ -42,14 +43,22 @@ def reconstruct(flows: pd.DataFrame, zones: "GeoDataFrame", areas: "GeoSeries") 
 
     `flows` has origin_zone, destination_zone and trips, `zones` has zone_id; pairs without trips are left out.
     """
-    shares = zone_shares(zones, areas)
-    shares["zone"] = zones["zone_id"].to_numpy()[shares["zone"]]
-    volume = flows.groupby(["origin_zone", "destination_zone"], as_index=False)["trips"].sum()
-    from_area = shares.rename(columns={"zone": "origin_zone", "area": "origin", "share": "from_share"})
-    to_area = shares.rename(columns={"zone": "destination_zone", "area": "destination", "share": "to_share"})
+    return spread(flows, zones, zone_shares(zones, areas))
+
+
+def spread(flows: pd.DataFrame, zones: pd.DataFrame, shares: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Estimated trips between all pairs of areas, given the shares of zones in them (`zone_shares`, `tile_shares`).
+
+    Columns of the flows named by `by`, such as the time bin, are kept apart.
+    """
+    keys = [*by]
+    volume = flows.groupby([*keys, "origin_zone", "destination_zone"], as_index=False)["trips"].sum()
+    named = shares.assign(zone=zones["zone_id"].to_numpy()[shares["zone"]])
+    from_area = named.rename(columns={"zone": "origin_zone", "area": "origin", "share": "from_share"})
+    to_area = named.rename(columns={"zone": "destination_zone", "area": "destination", "share": "to_share"})
     joined = volume.merge(from_area, on="origin_zone").merge(to_area, on="destination_zone")
     joined["trips"] = joined["trips"] * joined["from_share"] * joined["to_share"]
-    return joined.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+    return joined.groupby([*keys, "origin", "destination"], as_index=False)["trips"].sum()
 
 
 def flow_between(
@@ -63,7 +72,8 @@ def flow_between(
     return float(matrix.loc[(matrix["origin"] == 0) & (matrix["destination"] == 1), "trips"].sum())
 
 
-def _checked(areas: "GeoSeries") -> "GeoSeries":
+def checked(areas: "GeoSeries") -> "GeoSeries":
+    """Polygons in EPSG:4326 with names of their own, or an error that says what is wrong with them."""
     if areas.crs is None:
         raise OdanonError("the drawn areas have no coordinate reference system; declare one, such as EPSG:4326")
     if areas.index.has_duplicates:

@@ -224,7 +224,7 @@
   byId("time").max = slots - 1;
   byId("time").style.setProperty("--slots", slots);
   document.querySelector(".timeline").hidden = bins.length < 2;
-  byId("segment").append(el("option", { value: -1 }, "all together"), ...data.segments.map((name, i) => el("option", { value: i }, name)));
+  byId("segment").append(el("option", { value: -1 }, "all together"), ...data.segments.map((name, i) => el("option", { value: i }, name === "all" ? "flows that are not split" : name)));
   byId("segment-choice").hidden = data.segments.length < 2;
 
   readAddress();

@@ -4,19 +4,20 @@
   const { el, byId, number, percent } = odanon;
   const data = JSON.parse(byId("data").textContent);
   const names = [...new Set(data.runs.map((run) => run.algorithm))];
-  const colour = new Map(names.map((name, i) => [name, odanon.hue(i)]));
+  const look = new Map(names.map((name, i) => [name, odanon.look(i)]));
   const series = (x) => names.map((name) => ({
-    name, colour: colour.get(name),
+    name, ...look.get(name),
     points: data.runs.filter((run) => run.algorithm === name && run.Gbar && x(run) !== null)
       .map((run) => [x(run), run.Gbar, [`k = ${run.k}`]]),
   })).filter((s) => s.points.length);
-  const plot = (host, name, title, x, formatX, joined) => odanon.lines(byId(host), {
-    name, x: title, y: "tiles per trip", series: series(x), formatX, formatY: number, joined,
+  const plot = (host, name, title, x, formatX, options) => odanon.lines(byId(host), {
+    name, x: title, y: "tiles per trip", series: series(x), formatX, formatY: number, ...options,
   });
   if (data.runs.some((run) => run.Gbar)) {
-    plot("gbar-s", "Tiles per trip against suppressed share", "suppressed share", (run) => run.S_share, percent, false);
-    plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, true);
-    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => run.cpu_s, number, false);
+    byId("tradeoff-key").append(odanon.key(series((run) => run.k)));
+    plot("gbar-s", "Tiles per trip against suppressed share", "suppressed share", (run) => run.S_share, percent, {});
+    plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, { joined: true });
+    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, { logX: true });
   }
 
   // --- sizes of areas ---
@@ -55,6 +56,7 @@
     const out = new Map();
     release.flows.o.forEach((o, i) => out.set(o, (out.get(o) || 0) + release.flows.trips[i]));
     const map = odanon.map(host, zones, {
+      view: odanon.planeBox(data.extent),
       hover: (under, event) => {
         const zone = under.find((i) => shown.has(i));
         if (zone === undefined || !event) { odanon.tip.hide(); return; }
@@ -88,6 +90,27 @@
       },
     };
   });
+  // --- one flow through time ---
+  const profiles = data.profiles;
+  byId("profile-section").hidden = !profiles.bins.length;
+  const profilePlots = profiles.bins.length ? profiles.algorithms.map((name) => {
+    const host = el("div", { class: "plot" });
+    const caption = el("figcaption", {}, el("strong", {}, name));
+    byId("profiles").append(el("figure", {}, caption, host));
+    const bars = odanon.bars(host);
+    return (flow) => {
+      const rows = [{ name: "original", class: "fill-plain", values: flow.original }, { name: "read back", class: "fill-destination", values: flow[name] }];
+      bars.show({
+        name: `Trips by time bin, ${name}`, x: "time bin", labels: profiles.bins, series: rows, format: odanon.axisNumber,
+        tip: (i) => [profiles.bins[i], ...rows.map((row) => `${row.name}: ${number(row.values[i])}`)],
+      });
+    };
+  }) : [];
+  const showProfile = () => profilePlots.forEach((show) => show(profiles.flows[Number(byId("profile-flow").value)]));
+  byId("profile-flow").append(...profiles.flows.map((flow, i) => el("option", { value: i }, `${i + 1}: ${flow.o} → ${flow.d}`)));
+  byId("profile-flow").addEventListener("change", showProfile);
+  if (profilePlots.length) showProfile();
+
   const showAll = (place) => {
     byId("maps-text").textContent = "Where the trips from the place you pressed go: each map shows the origin area that holds it and its destinations.";
     maps.forEach((map) => map.from(place));

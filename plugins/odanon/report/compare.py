@@ -7,30 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.report.compared_tables import cross_section, people_table, runs_tables
 from odanon.report.encode import encode_zones, zones_in_use
 from odanon.report.page import asset, build_page, in_words, text
 
 SCRIPTS = ("base.js", "flows.js", "map.js", "plots.js", "lines.js", "compare.js")
 
-# Column of the tidy table, heading, and whether small values are good.
-_COLUMNS = (
-    ("Gbar", "Ḡ", True),
-    ("E", "E", True),
-    ("D", "D", True),
-    ("S_share", "S", True),
-    ("C_DM", "C_DM", True),
-    ("C_AVG", "C_AVG", True),
-    ("flows", "flows", None),
-    ("origin_areas", "origins", None),
-    ("destination_areas", "destinations", None),
-    ("cpu_s", "CPU s", None),
-    ("peak_mb", "peak MB", None),
-)
-_LEGEND = (
-    "Ḡ: mean tiles per trip, origin plus destination (2 = nothing generalised). E: reconstruction loss per trip. D: distance "
-    "between the distributions. S: share of trips left out. C_DM: discernibility. C_AVG: mean flow over k. The best of each k "
-    "is marked. CPU seconds are those of the algorithm alone."
-)
+_PAIR = ["origin", "destination"]
 
 
 @dataclass(frozen=True)
@@ -43,63 +26,66 @@ class CaseTables:
 
 
 def render_comparison(
-    title: str, compared: pd.DataFrame, releases: Sequence[CaseTables], busiest: pd.DataFrame, facts: Mapping[str, Any]
+    title: str,
+    compared: pd.DataFrame,
+    main: pd.DataFrame,
+    releases: Sequence[CaseTables],
+    profiles: pd.DataFrame,
+    facts: Mapping[str, Any],
 ) -> str:
     """A self-contained page.
 
-    `compared` is the tidy table; `releases` are those of the k whose areas are drawn, `facts["map_k"]`; `busiest` has
-    one row per tile pair: origin, destination, original and one column per algorithm.
+    `compared` is the tidy table and `main` its rows for plots; `releases` are those of the k whose areas are drawn,
+    `facts["map_k"]`; `profiles` has one row per busy tile pair and time bin: time, origin, destination, original and one
+    column per algorithm, the busiest pair first.
     """
+    busiest = profiles.drop(columns="time").groupby(_PAIR, sort=False, as_index=False).sum()
     body = Template(asset("compare.html")).substitute(
         title=text(title),
         byline=text(facts["byline"]),
         summary=text(facts["summary"]),
         map_k=text(facts["map_k"]),
-        heads=_cells("th", ["algorithm", "k", "status", *(head for _, head, _ in _COLUMNS)]),
-        rows=_rows(compared),
-        legend=text(_LEGEND),
-        busy_heads=_cells("th", [str(name) for name in busiest.columns]),
-        busy_rows="".join(f"<tr>{_cells('td', [in_words(v) for v in row])}</tr>" for row in busiest.values.tolist()),
+        cross=cross_section(compared),
+        runs=runs_tables(main),
+        people=people_table(main[main["k"] == facts["map_k"]]),
+        undrawn=text(_undrawn(facts["undrawn"])),
+        busy=_table(["", *busiest.columns], [[n, *row] for n, row in enumerate(busiest.values.tolist(), 1)]),
     )
     drawn = [release for release in releases if len(release.flows)]
-    runs = compared[["algorithm", "k", "Gbar", "S_share", "cpu_s"]].astype(object).where(compared.notna(), None)
+    runs = main[["algorithm", "k", "Gbar", "S_share", "cpu_s"]].astype(object).where(main.notna(), None)
     data = {
         "runs": runs.to_dict("records"),
-        "extent": _extent(drawn),
+        "extent": facts["extent"],
         "releases": [_encode(release) for release in drawn],
+        "profiles": _encode_profiles(profiles, facts["bins"]),
     }
     return build_page(title, body, data, SCRIPTS)
 
 
-def _cells(tag: str, values: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{text(value)}</{tag}>" for value in values)
+def _undrawn(names: Sequence[str]) -> str:
+    return f" Not drawn, too many flows: {', '.join(names)}." if names else ""
 
 
-def _rows(compared: pd.DataFrame) -> str:
-    rows = []
-    for k, group in compared.groupby("k", sort=True):
-        best = {name: group[name].min() for name, _, lower in _COLUMNS if lower}
-        for row in group.to_dict("records"):
-            cells = [f"<td>{text(row['algorithm'])}</td>", f"<td>{text(k)}</td>", f"<td>{text(row['status'])}</td>"]
-            for name, _, _ in _COLUMNS:
-                mark = ' class="best"' if name in best and row[name] == best[name] else ""
-                cells.append(f"<td{mark}>{text(_figure(name, row[name]))}</td>")
-            rows.append(f"<tr>{''.join(cells)}</tr>")
-    return "".join(rows)
+def _table(heads: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{text(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{text(_short(value))}</td>' for value in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _figure(name: str, value: float) -> str:
-    if pd.isna(value):
-        return "–"
-    return f"{value:.1%}" if name == "S_share" else in_words(float(value))
+def _short(value: Any) -> str:
+    return f"{value:.2g}" if isinstance(value, float) and value < 10 else in_words(value)
 
 
-def _extent(releases: Sequence[CaseTables]) -> list[float] | None:
-    """West, south, east, north of all zones: the plane that the maps share."""
-    if not releases:
-        return None
-    bounds = pd.DataFrame([release.zones.total_bounds for release in releases])
-    return [*bounds[[0, 1]].min().tolist(), *bounds[[2, 3]].max().tolist()]
+def _encode_profiles(profiles: pd.DataFrame, bins: Sequence[str]) -> dict[str, Any]:
+    """For each busy pair the trips by bin, originally and read back from each release; nothing without time bins."""
+    if len(bins) < 2:
+        return {"bins": [], "flows": []}
+    names = [name for name in profiles.columns if name not in ("time", *_PAIR)]
+    flows = []
+    for (origin, destination), part in profiles.groupby(_PAIR, sort=False):
+        at = part.assign(time=part["time"].astype(str)).set_index("time")[names].reindex(bins, fill_value=0.0)
+        flows.append({"o": origin, "d": destination, **{name: at[name].round(2).tolist() for name in names}})
+    return {"bins": list(bins), "flows": flows, "algorithms": [name for name in names if name != "original"]}
 
 
 def _encode(release: CaseTables) -> dict[str, Any]:

@@ -26,6 +26,14 @@
     });
   };
 
+  // A given extent in degrees as a box of the plane that `readZones` makes with it.
+  odanon.planeBox = (extent) => {
+    const [width, height] = [extent[2] - extent[0], extent[3] - extent[1]];
+    const x = (width / 2) * metresPerDegree * Math.cos((((extent[1] + extent[3]) / 2) * Math.PI) / 180);
+    const y = (height / 2) * metresPerDegree;
+    return [-x, -y, x, y];
+  };
+
   odanon.inside = (zone, x, y) => {
     const box = zone.box;
     if (x < box[0] || x > box[2] || y < box[1] || y > box[3]) return false;

@@ -14,7 +14,8 @@
     return path;
   };
 
-  // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first.
+  // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first;
+  // optional view, the box to show first.
   odanon.map = (host, zones, on) => {
     const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Map of areas. Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the choice. The table lists the same areas." });
     const bar = el("div", { class: "scalebar", "aria-hidden": "true" });
@@ -28,7 +29,7 @@
     const drawn = zones.filter((zone) => zone.rings.length);
     drawn.sort((a, b) => b.km2 - a.km2 || a.index - b.index); // small areas lie on top
     const paths = new Map(drawn.map((zone) => [zone.index, outline(zone.rings)]));
-    const full = drawn.reduce((box, zone) => [
+    const full = on.view || drawn.reduce((box, zone) => [
       Math.min(box[0], zone.box[0]), Math.min(box[1], zone.box[1]),
       Math.max(box[2], zone.box[2]), Math.max(box[3], zone.box[3])], [Infinity, Infinity, -Infinity, -Infinity]);
 

@@ -1,6 +1,6 @@
 """Reading a table of trips or flows and the map it lies on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from odanon import registry
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.ground import Ground
 from odanon.zoning.tiles import Tiles, distinct_labels, unplaced
 
 _TABLES = (".csv", ".parquet")
@@ -18,11 +19,15 @@ _TABLES = (".csv", ".parquet")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Matrices by time bin (None without one), the hierarchy over their tiles and where the tiles lie."""
+    """Matrices by time bin (None without one), the hierarchy over their tiles and where the tiles lie.
+
+    `segments` are the values of the segment column, where one was named.
+    """
 
     matrices: dict[Any, ODMatrix]
     tree: Hierarchy
     tiles: Tiles
+    segments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +35,7 @@ class TableInput:
     """Which table, which of its columns mean what, and the zones and hierarchy under it.
 
     `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
-    `resolution`.
+    `resolution`. With a `segment` column, `only` reads the rows of one of its values.
     """
 
     path: Path
@@ -44,19 +49,28 @@ class TableInput:
     zones: Path | None = None
     zone_id: str = "id"
     resolution: int = 9
+    segment: str | None = None
+    only: str | None = None
 
     def load(self) -> Loaded:
         """The matrices of the table on the hierarchy."""
         rows = self.rows()
+        segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
+        if self.only is not None:
+            rows = rows[rows["segment"] == self.only]
         tiles = self.tiles(rows)
         tree = self.tree(tiles)
-        return Loaded({bin_: self._matrix(part, tree) for bin_, part in _by_time(rows)}, tree, tiles)
+        ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
+        matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
+        return Loaded(matrices, tree, tiles, segments)
 
     def rows(self) -> pd.DataFrame:
         """The wanted columns under our names; tile labels and ids as text."""
         if not self.path.exists():
             raise OdanonError(f"{self.path} does not exist; give the path of a Parquet or CSV table")
-        texts = {name: str for name in (self.origin, self.destination, self.person) if name and "," not in name}
+        texts = {
+            name: str for name in (self.origin, self.destination, self.person, self.segment) if name and "," not in name
+        }
         table = pd.read_parquet(self.path) if self.path.suffix == ".parquet" else pd.read_csv(self.path, dtype=texts)
         columns = {"count": self.count, "person": self.person, "weight": self.weight, "time": self.time}
         rows = pd.DataFrame(
@@ -66,6 +80,8 @@ class TableInput:
                 **{ours: self._column(table, theirs) for ours, theirs in columns.items() if theirs is not None},
             }
         )
+        if self.segment is not None:
+            rows["segment"] = self._labels(table, self.segment)
         missing = int(rows.isna().any(axis="columns").sum())
         if missing:
             raise OdanonError(f"{self.path}: {missing} rows have an empty value; remove or repair them first")

@@ -14,7 +14,6 @@ import pandas as pd
 from odanon.anonymizers.release import Areas, Release
 from odanon.anonymizers.zones import release_zones
 from odanon.hierarchy.tree import Hierarchy
-from odanon.measure import METRICS
 from odanon.plugin import parameters_of
 from odanon.privacy.promise import promise
 from odanon.zoning.tiles import Tiles
@@ -27,15 +26,15 @@ def write_folder(
     tiles: Tiles,
     anonymizer: Any,
     algorithm: str,
-) -> dict[str, float]:
-    """Write flows, assignment, zones and release.json; returns the figures over all matrices."""
+    figures: dict[str, float],
+) -> None:
+    """Write flows, assignment, zones and release.json; `figures` are those of all matrices together."""
     folder.mkdir(parents=True, exist_ok=True)
     flows = pd.concat([_timed(release.flows, bin_) for bin_, release in releases.items()], ignore_index=True)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
-    figures = figures_of(releases)
     parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
     manifest = {
         "promise": promise(parameters),
@@ -47,13 +46,6 @@ def write_folder(
         "odanon": version("odanon"),
     }
     (folder / "release.json").write_text(json.dumps(_json(manifest), indent=2, sort_keys=True) + "\n")
-    return figures
-
-
-def figures_of(releases: Mapping[Any, Release]) -> dict[str, float]:
-    """The figures of measured releases together."""
-    measures = pd.DataFrame([release.metrics for release in releases.values()])
-    return {name: value for metric in METRICS for name, value in metric.combine(measures).items()}
 
 
 def _search(releases: Mapping[Any, Release], figures: dict[str, float]) -> dict[str, Any]:

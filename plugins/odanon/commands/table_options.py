@@ -1,0 +1,61 @@
+"""The options that name a table and its columns, shared by the commands that read one."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from odanon.tables.read import TableInput
+
+
+def read_table(
+    table: Annotated[Path, typer.Argument(help="Parquet or CSV: a row per trip, or per flow with its count.")],
+    origin: Annotated[str, typer.Option(help="Column with the origin tile, or two columns: lat,lon.")] = "origin",
+    destination: Annotated[str, typer.Option(help="Column (or two) with the destination.")] = "destination",
+    count: Annotated[str | None, typer.Option(help="Column with the number of trips; without it a row is one.")] = None,
+    person: Annotated[str | None, typer.Option(help="Column with the person (or vehicle) id.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the expansion weight, for the population.")] = None,
+    time: Annotated[str | None, typer.Option(help="Column with the time bin: one matrix for each value.")] = None,
+    hierarchy: Annotated[str, typer.Option(help="h3, ward, quadtree, or a CSV/Parquet table: child, parent.")] = "h3",
+    zones: Annotated[
+        Path | None, typer.Option(help="Where the tiles lie: a polygon layer, or a table with id, lat, lon.")
+    ] = None,
+    zone_id: Annotated[str, typer.Option(help="Column of --zones with the tile's label.")] = "id",
+    resolution: Annotated[int, typer.Option(min=0, max=15, help="H3 resolution of coordinates.")] = 9,
+) -> "TableInput":
+    """The table as it will be read."""
+    from odanon.tables.read import TableInput
+
+    return TableInput(
+        path=table,
+        origin=origin,
+        destination=destination,
+        count=count,
+        person=person,
+        weight=weight,
+        time=time,
+        hierarchy=hierarchy,
+        zones=zones,
+        zone_id=zone_id,
+        resolution=resolution,
+    )
+
+
+def with_table(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose first parameter, a `TableInput`, is asked for by the options of `read_table`."""
+    shared = inspect.signature(read_table).parameters
+    own = list(inspect.signature(command).parameters.values())[1:]
+
+    @functools.wraps(command)
+    def asked(**options: Any) -> None:
+        source = read_table(**{name: options.pop(name) for name in shared})
+        command(source, **options)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*shared.values(), *own)]
+    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asked.__annotations__ = {p.name: p.annotation for p in parameters}
+    return asked

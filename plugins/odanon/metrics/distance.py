@@ -1,0 +1,91 @@
+"""How far trips are moved: GDM (002 section 4.3, equation 4.3)."""
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Areas, Release
+from odanon.errors import OdanonError
+from odanon.hierarchy.tree import Hierarchy
+from odanon.metrics.ground import centres
+from odanon.plugin import plugin
+
+
+@plugin
+class Distance:
+    """GDM: metres from each end of a published trip to the centre that it is published at: mean, median, sd."""
+
+    def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
+        """d_j = geodesic distance of end j (origin, destination) to the centre of its area (002 equation 4.3).
+
+        Ends are known to their tile, so that a trip published between its own two tiles moves nothing; with raw
+        coordinates, as in the paper, the way to the middle of the tile would come on top. GDM, GDM_median and GDM_sd
+        are over both ends of all published trips.
+        """
+        if od.ground is None:
+            raise OdanonError("nobody knows where the tiles lie, so GDM cannot be measured; give their zones")
+        flow = release.assignment["flow"].to_numpy()
+        kept = np.flatnonzero(flow >= 0)
+        trips = od.pairs.trips[kept]
+        sides = (
+            ("origin", release.origins, od.ground.origins, od.pairs.origin),
+            ("destination", release.destinations, od.ground.destinations, od.pairs.destination),
+        )
+        metres = np.concatenate(
+            [
+                _moved(areas, tree, tile[kept], _area_of_flows(release, side, areas)[flow[kept]])
+                for side, areas, tree, tile in sides
+            ]
+        )
+        weights = np.concatenate([trips, trips]).astype(np.float64)
+        sums = {
+            "GDM_ends": float(weights.sum()),
+            "GDM_sum": float((weights * metres).sum()),
+            "GDM_squares": float((weights * metres**2).sum()),
+            "GDM_median": _median(metres, weights),
+        }
+        return _with_mean(sums)
+
+    def combine(self, figures: pd.DataFrame) -> dict[str, float]:
+        """Mean and sd over all trips of the window; the median is the matrices' median, weighted by their trips."""
+        sums = {name: float(figures[name].sum()) for name in ("GDM_ends", "GDM_sum", "GDM_squares")}
+        released = figures[figures["GDM_ends"] > 0]
+        middle = _median(released["GDM_median"].to_numpy(), released["GDM_ends"].to_numpy())
+        combined = _with_mean({**sums, "GDM_median": middle})
+        return {name: combined[name] for name in ("GDM", "GDM_median", "GDM_sd")}
+
+
+def _area_of_flows(release: Release, side: str, areas: Areas) -> npt.NDArray[np.int64]:
+    return pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
+
+
+def _moved(areas: Areas, tree: Hierarchy, tile: npt.NDArray, area: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Metres from each tile's centroid to the centre of its area; every combination is measured once."""
+    from pyproj import Geod
+
+    if not len(tile):
+        return np.empty(0)
+    assert tree.lat is not None
+    assert tree.lon is not None
+    lat, lon = centres(tree, areas.label, areas.level, areas.start, areas.members)
+    code, pairs = pd.factorize(area * np.int64(tree.n_leaves) + tile)
+    at, ranks = np.divmod(pairs, tree.n_leaves)
+    _, _, metres = Geod(ellps="WGS84").inv(tree.lon[ranks], tree.lat[ranks], lon[at], lat[at])
+    return np.asarray(metres)[code]
+
+
+def _median(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+    """The smallest value that half of the weight does not exceed."""
+    if not len(values):
+        return float("nan")
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])
+
+
+def _with_mean(sums: dict[str, float]) -> dict[str, float]:
+    ends = sums["GDM_ends"]
+    mean = sums["GDM_sum"] / ends if ends else float("nan")
+    spread = max(0.0, sums["GDM_squares"] / ends - mean**2) ** 0.5 if ends else float("nan")
+    return {**sums, "GDM": mean, "GDM_sd": spread}

@@ -1,0 +1,153 @@
+"""The tables of the comparison page as HTML: all runs, people behind the flows, whom a release protects."""
+
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+
+from odanon.metrics.sizes import STEPS
+from odanon.report.page import in_words, text
+
+# Metrics of the papers with their headings; of each k the smallest is marked.
+_MEASURED = {"Gbar": "Ḡ", "E": "E", "D": "D", "S_share": "S", "C_DM": "C_DM", "C_AVG": "C_AVG"}
+_PLACED = {"GDM": "GDM m", "MAO": "MAO km²", "MAD": "MAD km²"}
+_COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
+_VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
+_LEGEND = (
+    "Ḡ: mean tiles per trip, origin plus destination (2 = nothing generalised). E: reconstruction loss per trip. D: distance"
+    " between the distributions. S: share left out. C_DM: discernibility. C_AVG: mean flow over k. GDM: mean metres from the"
+    " end of a trip to the centre it is published at. MAO, MAD: mean area of origins and destinations. The best of each k is"
+    " marked. CPU seconds are those of the algorithm alone, peak memory that of its process."
+)
+
+
+def runs_tables(compared: pd.DataFrame) -> str:
+    """All runs measured in trips and, folded away, in people and by weights where the input has them."""
+    parts = []
+    for suffix, words in _VIEWS:
+        if f"Gbar{suffix}" not in compared:
+            continue
+        placed = {name: head for name, head in _PLACED.items() if not suffix and compared[name].notna().any()}
+        shape = {} if suffix else {"shape": "origins × destinations"}
+        metrics = {f"{name}{suffix}": head for name, head in _MEASURED.items()}
+        table = _runs(compared, metrics, {**placed, **shape, **({} if suffix else _COSTS)})
+        opened = " open" if suffix != "_persons" else ""
+        parts.append(f"<details{opened}><summary>Measured {words}</summary>{table}</details>")
+    return f'{"".join(parts)}<p class="note">{text(_LEGEND)}</p>'
+
+
+def _runs(compared: pd.DataFrame, metrics: dict[str, str], others: dict[str, str]) -> str:
+    columns = {**metrics, **others}
+    heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
+    rows = []
+    for k, group in compared.groupby("k", sort=True):
+        best = {name: group[name].min() for name in (*metrics, "GDM") if name in columns}
+        for at, row in enumerate(group.to_dict("records")):
+            start = f"<td>{text(row['algorithm'])}</td><td>{text(k)}</td>"
+            if row["status"] != "done":
+                why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
+                cells = f'<td colspan="{len(columns)}" class="why">{text(why)}</td>'
+            else:
+                cells = "".join(
+                    f"<td{_class('best', name in best and row[name] == best[name])}>{text(_figure(name, row))}</td>"
+                    for name in columns
+                )
+            rows.append(f"<tr{_class('first', at == 0)}>{start}{cells}</tr>")
+    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def people_table(compared: pd.DataFrame) -> str:
+    """Share of the flows by people (or trips, where people are not known) behind them, in multiples of k."""
+    done = compared[compared["status"] == "done"]
+    known = "persons" if len(done) and done["persons_x1"].notna().any() else "trips"
+    least = "min_persons" if known == "persons" else "min_trips"
+    ends = (
+        *(f"{a}k to {b}k" if a else "below k" for a, b in pairwise(STEPS)),
+        f"from {STEPS[-1]}k",
+    )
+    heads = "".join(
+        f"<th>{text(head)}</th>" for head in ("algorithm", f"fewest {known}", *ends, "flows", "density of the matrix")
+    )
+    rows = []
+    for row in done.to_dict("records"):
+        counts = [row[f"{known}_x{step}"] for step in STEPS]
+        if pd.isna(counts).any():
+            continue
+        shares = "".join(_bar(count / max(sum(counts), 1)) for count in counts)
+        density = f"{row['density']:.2%}"
+        ending = f"<td>{text(in_words(row['flows']))}</td><td>{text(density)}</td>"
+        rows.append(f"<tr><td>{text(row['algorithm'])}</td><td>{text(in_words(row[least]))}</td>{shares}{ending}</tr>")
+    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _bar(share: float) -> str:
+    percent = f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %" if share else "–"
+    return f'<td class="share" style="--share:{share:.4f}">{percent}</td>'
+
+
+def cross_section(compared: pd.DataFrame) -> str:
+    """Protect X, measured on Y: least k, cells below, shape and metrics on both views; nothing without such cases."""
+    if not (compared["protect"] != "").any():
+        return ""
+    names = ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below")
+    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *_MEASURED.values(), "GDM m"))
+    rows = []
+    for _, group in compared.groupby(["segment", "k", "algorithm"], sort=False):
+        for at, row in enumerate(group.to_dict("records")):
+            rows.append(_cross_rows(row, first=at == 0))
+    return (
+        '<section aria-labelledby="cross-title"><h2 id="cross-title">Protect one, measured on the other</h2>'
+        '<p class="note">Participants are protected by k different people in every cell; the population by k people who'
+        " also stand for k times the mean weight. The papers' single thresholds, k trips or the weight alone, stand beside"
+        ' for comparison: they are <strong class="unsafe">unsafe</strong>, no release of them was written and none may be'
+        " published. Areas: origins × destinations. Least: the fewest people, or the least weight, in a cell; cells below: under that threshold.</p>"
+        f'<div class="compared cross"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
+
+
+def _cross_rows(row: dict[str, Any], *, first: bool) -> str:
+    """Two rows of one case: measured on participants and on the population."""
+    k, weight = in_words(row["k"]), in_words(row["k_population"])
+    promise, safe = {
+        "persons": (f"{k} people", True),
+        "population": (f"{k} people, weight {weight}", True),
+        "trips": (f"{k} trips", False),
+    }.get(row["unit"], (f"weight {weight}", False))
+    mark = "" if safe else ' <strong class="unsafe">unsafe</strong>'
+    done = row["status"] == "done"
+    span = ' rowspan="2"' if done else ""
+    named = "".join(f"<td{span}>{text(row[name])}</td>" for name in ("segment", "algorithm", "protect"))
+    start = f"{named}<td{span}>{text(promise)}{mark}</td>"
+    if not done:
+        why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
+        return (
+            f'<tr{_class("first", first)}>{start}<td colspan="{5 + len(_MEASURED)}" class="why">{text(why)}</td></tr>'
+        )
+    start += f"<td{span}>{text(_figure('shape', row))}</td>"
+    views = []
+    for view, suffix, least in (("participants", "", "min_persons"), ("population", "_population", "min_weight")):
+        below = f"cells_below{suffix}"
+        cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row))}</td>']
+        cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row))}</td>")
+        cells += [f"<td>{text(_figure(f'{name}{suffix}', row))}</td>" for name in _MEASURED]
+        views.append("".join(cells))
+    distance = f"<td{span}>{text(_figure('GDM', row))}</td>" if "GDM" in row else f"<td{span}>–</td>"
+    return f"<tr{_class('first', first)}>{start}{views[0]}{distance}</tr><tr>{views[1]}</tr>"
+
+
+def _class(name: str, wanted: bool) -> str:
+    return f' class="{name}"' if wanted else ""
+
+
+def _figure(name: str, row: dict[str, Any]) -> str:
+    if name == "shape":
+        return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
+    value = row[name]
+    if pd.isna(value):
+        return "–"
+    if name.startswith("S_share"):
+        return f"{value:.1%}".replace("-0.0%", "0.0%")
+    if name.startswith("C_DM"):
+        return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+    return in_words(float(value))
