@@ -1,11 +1,14 @@
-"""How long the gate takes: the verifier on five million person-level rows, the auditor on a year and on a week.
+"""How long the gate takes: the verifier on five million person-level rows, the auditor on a year and on a week, the ledger.
 
 Run it with `python tests/bench/bench_privacy.py`; CPU time of one core.
 """
 
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,11 @@ from odanon.privacy.audit import audit
 from odanon.privacy.published import Content, PublishedMatrix
 from odanon.privacy.verify import verify
 from odanon.testing.anonymizers import area_tiles
+from odanon_assets.stores.embedded import EmbeddedStore
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
+
+from bundles import accept, bundle
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -87,7 +95,19 @@ def auditor(n_rows: int) -> None:
     measure(f"auditor, a week after its days, {len(rows):,} rows", lambda: audit([week], published))
 
 
+def ledger(n_products: int) -> None:
+    """Which of a year of daily releases of several products share input with a day, from the embedded store's files."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = EmbeddedStore(Path(folder))
+        for number in range(n_products):
+            for day in range(365):
+                store.publish(bundle(day=START.date() + day * DAY, product=f"p{number}", data_sha256="phones"), accept)
+        title = f"ledger, a day's companions among {n_products * 365:,} releases"
+        measure(title, lambda: store.sharing("phones", START + 300 * DAY, START + 301 * DAY))
+
+
 if __name__ == "__main__":
     verifier(50_000, 500)  # imports and first allocations
     verifier(6_700_000, 20_000)  # five million after adding up
     auditor(100_000)
+    ledger(3)

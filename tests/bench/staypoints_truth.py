@@ -92,6 +92,11 @@ class Score:
     ratio: float
     found: float
 
+    @property
+    def overlap(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return 2 * self.precision * self.recall / (self.precision + self.recall)
+
     def __str__(self) -> str:
         return f"{self.precision:9.3f} {self.recall:6.3f} {self.ratio:6.2f} {self.found:6.3f}"
 

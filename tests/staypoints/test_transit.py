@@ -48,14 +48,24 @@ def test_antennas_may_be_numbers_or_names() -> None:
 
 def test_a_phone_that_rests_on_an_antenna_stays_there() -> None:
     stays = STEPS_ONLY.detect(trace("AAAAABCDEEEEE"))
-    assert spans(stays) == [(0, 20), (40, 60)]
+    assert spans(stays) == [(0, 22.5), (37.5, 60)]
     assert metres(stays) == [0.0, 4 * SPACING]
     assert stays["fixes"].tolist() == [5, 5]
 
 
 def test_an_antenna_is_static_from_the_minimum_connection_on() -> None:
-    assert spans(STEPS_ONLY.detect(events((0, "A"), (10, "A"), (15, "B"), (30, "B")))) == [(0, 30)]
-    assert spans(STEPS_ONLY.detect(events((0, "A"), (9.9, "A"), (15, "B"), (30, "B")))) == []
+    assert spans(STEPS_ONLY.detect(events((0, "A"), (9, "A"), (11, "B"), (30, "B")))) == [(0, 30)]
+    assert spans(STEPS_ONLY.detect(events((0, "A"), (9, "A"), (10.9, "B"), (29, "B")))) == []
+
+
+def test_a_phone_changes_antennas_halfway_between_two_events() -> None:
+    calls = events((0, "A"), (60, "H"), (80, "H"), (140, "A"), (150, "A"))
+    assert spans(STEPS_ONLY.detect(calls)) == [(0, 30), (30, 110), (110, 150)]
+
+
+def test_nothing_is_guessed_of_a_silence_that_is_too_long() -> None:
+    calls = events((0, "A"), (30, "A"), (151, "H"), (180, "H"))
+    assert spans(STEPS_ONLY.detect(calls)) == [(0, 30), (151, 180)]
 
 
 def test_static_antennas_in_a_row_are_one_session() -> None:
@@ -69,12 +79,12 @@ def test_a_stay_lies_at_the_antenna_with_the_longest_connection() -> None:
 
 
 def test_static_antennas_too_far_apart_are_two_stays() -> None:
-    assert spans(STEPS_ONLY.detect(trace("AAAAADDDDD"))) == [(0, 20), (25, 45)]
+    assert spans(STEPS_ONLY.detect(trace("AAAAADDDDD"))) == [(0, 22.5), (22.5, 45)]
 
 
 def test_sessions_that_share_an_antenna_are_merged_across_few_foreign_ones() -> None:
     assert spans(STEPS_ONLY.detect(trace("AAABCAAA"))) == [(0, 35)]
-    assert spans(STEPS_ONLY.detect(trace("AAAAABCDAAAAA"))) == [(0, 20), (40, 60)]
+    assert spans(STEPS_ONLY.detect(trace("AAAAABCDAAAAA"))) == [(0, 22.5), (37.5, 60)]
 
 
 def test_a_short_return_to_the_stay_s_own_antenna_is_not_foreign() -> None:
@@ -82,7 +92,7 @@ def test_a_short_return_to_the_stay_s_own_antenna_is_not_foreign() -> None:
 
 
 def test_sessions_without_a_common_antenna_are_not_merged() -> None:
-    assert spans(STEPS_ONLY.detect(trace("AAAAABCCCCC"))) == [(0, 20), (30, 50)]
+    assert spans(STEPS_ONLY.detect(trace("AAAAABCCCCC"))) == [(0, 22.5), (27.5, 50)]
 
 
 def test_foreign_antennas_do_not_count_as_events_of_the_stay() -> None:
@@ -90,8 +100,8 @@ def test_foreign_antennas_do_not_count_as_events_of_the_stay() -> None:
 
 
 def test_short_stays_are_dropped() -> None:
-    assert spans(STEPS_ONLY.detect(events((0, "A"), (20, "A"), (25, "F")))) == [(0, 20)]
-    assert spans(STEPS_ONLY.detect(events((0, "A"), (19, "A"), (25, "F")))) == []
+    assert spans(STEPS_ONLY.detect(events((0, "A"), (18, "A"), (22, "F")))) == [(0, 20)]
+    assert spans(STEPS_ONLY.detect(events((0, "A"), (18, "A"), (21, "F")))) == []
 
 
 def test_a_long_silence_ends_a_stay_even_on_the_same_antenna() -> None:
@@ -136,11 +146,11 @@ def test_a_jump_does_not_interrupt_a_connection() -> None:
 def test_a_fast_journey_is_not_a_jump() -> None:
     # The phone never comes back: the direct way is as fast as the way over the event in question.
     away = events((0, "A"), (8, "A"), (8.1, "Z"), (8.2, "Z"), (35, "Z"))
-    assert spans(Transit(min_stay="10min").detect(away)) == [(8.1, 35)]
+    assert spans(Transit(min_stay="10min").detect(away)) == [(8.05, 35)]
 
 
-def slow_transit(points: pd.DataFrame, plugin: Transit) -> list[tuple[int, int, int]]:
-    """(first row, last row, events) of one person's stays by the words of `Transit`'s description."""
+def slow_transit(points: pd.DataFrame, plugin: Transit) -> list[tuple[float, float, int]]:
+    """(first minute, last minute, events) of one person's stays by the words of `Transit`'s description."""
     time, names = points["time"].tolist(), points["antenna"].tolist()
     where = {name: SPACING * (ord(name) - ord("A")) for name in names}
 
@@ -172,8 +182,12 @@ def slow_transit(points: pd.DataFrame, plugin: Transit) -> list[tuple[int, int, 
             visits[-1].append(b)
         else:
             visits.append([b])
-    static = [time[v[-1]] - time[v[0]] >= plugin.min_static for v in visits]
     silent = [False] + [time[b[0]] - time[a[-1]] > plugin.max_gap for a, b in pairwise(visits)]
+    since, until = [time[v[0]] for v in visits], [time[v[-1]] for v in visits]
+    for v in range(1, len(visits)):
+        if not silent[v]:
+            since[v] = until[v - 1] = until[v - 1] + (since[v] - until[v - 1]) / 2
+    static = [b - a >= plugin.min_static for a, b in zip(since, until, strict=True)]
 
     sessions: list[list[int]] = []
     for v in range(len(visits)):
@@ -195,8 +209,11 @@ def slow_transit(points: pd.DataFrame, plugin: Transit) -> list[tuple[int, int, 
                 stays[-1] += session
                 continue
         stays.append(list(session))
-    found = [(visits[s[0]][0], visits[s[-1]][-1], sum(len(visits[v]) for v in s)) for s in stays]
-    return [stay for stay in found if time[stay[1]] - time[stay[0]] >= plugin.min_stay]
+    return [
+        (minute(since[s[0]]), minute(until[s[-1]]), sum(len(visits[v]) for v in s))
+        for s in stays
+        if until[s[-1]] - since[s[0]] >= plugin.min_stay
+    ]
 
 
 PARAMETERS = st.builds(
@@ -215,7 +232,7 @@ PARAMETERS = st.builds(
 def test_the_kernels_equal_the_definition(steps: list[tuple[int, str]], plugin: Transit) -> None:
     points = sort_points(events(*steps))
     stays, expected = plugin.detect(points), slow_transit(points, plugin)
-    assert spans(stays) == [(minute(points["time"][a]), minute(points["time"][b])) for a, b, _ in expected]
+    assert spans(stays) == [(start, end) for start, end, _ in expected]
     assert stays["fixes"].tolist() == [n for _, _, n in expected]
 
 

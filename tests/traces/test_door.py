@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from product_example import small_product
 
+from odanon.errors import OdanonError
 from odanon.privacy.pseudonym import KEY_VARIABLE
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.simulated import Simulated
-from odanon_assets.assets import run_stage
+from odanon_assets.chain import run_stage
 from odanon_assets.lake import Lake, default_root
 
 DAY = date(2026, 3, 29)  # 23 hours in Paris
@@ -27,7 +28,7 @@ def city(folder: Path, dirt: float) -> dict[str, Any]:
 def through_the_door(workspace: Path, folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The figures of the traces stage and the bytes of its buckets."""
     source = {"plugin": "points", "path": f"{folder}/points", "date_zone": "Europe/Paris"}
-    product = small_product(workspace, source=source, context="2h")
+    product = small_product(workspace, source=source, dataset="city", context="2h")
     plugins = {"source": product.source.instance, "engine": product.engine.instance}
     figures = run_stage(product, "traces", DAY, plugins)
     buckets = sorted(Lake(default_root()).read(product.product, "traces", DAY).glob("bucket-*.parquet"))
@@ -65,4 +66,18 @@ def test_real_people_need_a_key(workspace: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     city(workspace / "clean", 0.0)
     with pytest.raises(ValueError, match="export a secret key"):
+        through_the_door(workspace, workspace / "clean")
+
+
+def test_a_damaged_neighbour_is_reported_and_a_damaged_day_stops(workspace: Path, key: None) -> None:
+    city(workspace / "clean", 0.0)
+    before, today = (next((workspace / "clean" / "points" / f"date=2026-03-{n}").iterdir()) for n in (28, 29))
+    sound, _ = through_the_door(workspace, workspace / "clean")
+    assert sound["unreadable_neighbours"] == 0
+    before.write_bytes(before.read_bytes()[:-50])
+    figures, _ = through_the_door(workspace, workspace / "clean")
+    assert figures["unreadable_neighbours"] == 1
+    assert 0.9 * sound["points"] < figures["points"] < sound["points"]
+    today.write_bytes(today.read_bytes()[:-50])
+    with pytest.raises(OdanonError, match="truncated, damaged"):
         through_the_door(workspace, workspace / "clean")

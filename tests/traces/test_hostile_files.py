@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +12,8 @@ import pytest
 
 from odanon.errors import OdanonError
 from odanon.traces import reading
+from odanon.traces.antennas import Antennas
+from odanon.traces.frames import UNREADABLE
 from odanon.traces.logs import Logs
 from odanon.traces.points import Points
 from odanon.traces.validate import Tally, validate
@@ -173,3 +175,63 @@ def test_bad_rows_of_text_files_are_counted_and_the_others_kept(tmp_path: Path) 
         "no_time": 1,
         "not_finite": 2,
     }
+
+
+def days(folder: Path, *bad: str) -> Path:
+    """Three days of two files each, the files named `bad` truncated."""
+    for number, day in enumerate(("2026-03-01", "2026-03-02", "2026-03-03")):
+        (folder / f"date={day}").mkdir(parents=True)
+        for name in ("a", "b"):
+            path = folder / f"date={day}" / f"{name}.parquet"
+            table = points_table(10).append_column("antenna", pa.array(["north"] * 10))
+            shifted = datetime(2026, 3, 1 + number, 8, tzinfo=UTC)
+            table = table.set_column(1, "time", pa.array([shifted] * 10, pa.timestamp("us", "UTC")))
+            pq.write_table(table, path)
+            if f"{day}/{name}" in bad:
+                path.write_bytes(path.read_bytes()[:-100])
+    return folder
+
+
+def around(source) -> tuple[int, int]:
+    """(rows, unreadable files of neighbours) of the second day with a day around it."""
+    frames = list(source.batches(START, END, timedelta(days=1)))
+    return sum(map(len, frames)), sum(frame.attrs.get(UNREADABLE, 0) for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("bad", "rows", "counted"),
+    [
+        ((), 60, 0),
+        (("2026-03-01/a",), 50, 1),
+        (("2026-03-01/a", "2026-03-01/b", "2026-03-03/b"), 30, 3),
+    ],
+)
+def test_a_bad_file_of_a_neighbouring_day_is_passed_over_and_counted(
+    tmp_path: Path, bad: tuple[str, ...], rows: int, counted: int
+) -> None:
+    folder = str(days(tmp_path / "days", *bad))
+    assert around(Points(path=folder)) == (rows, counted)
+    pd.DataFrame({"antenna": ["north"], "lat": [45.0], "lon": [4.0]}).to_csv(tmp_path / "antennas.csv", index=False)
+    assert around(Antennas(path=folder, antennas=str(tmp_path / "antennas.csv"))) == (rows, counted)
+
+
+def test_a_bad_file_of_the_day_itself_stops_it(tmp_path: Path) -> None:
+    source = Points(path=str(days(tmp_path, "2026-03-02/b")))
+    with pytest.raises(OdanonError, match=r"2026-03-02/b\.parquet is truncated"):
+        around(source)
+
+
+def test_a_file_that_holds_an_hour_of_the_day_is_not_a_neighbour(tmp_path: Path) -> None:
+    source = Points(path=str(days(tmp_path, "2026-03-01/a")))
+    with pytest.raises(OdanonError, match=r"2026-03-01/a\.parquet is truncated"):
+        list(source.batches(START - timedelta(hours=1), END - timedelta(hours=1), timedelta(hours=6)))
+
+
+def test_a_bad_log_of_the_day_before_is_passed_over(tmp_path: Path) -> None:
+    good = '<gpx><trk><trkseg><trkpt lat="45.1" lon="4.6"><time>{}T08:00:00Z</time></trkpt></trkseg></trk></gpx>'
+    for day, text in (("2026-03-01", good[:40]), ("2026-03-02", good.format("2026-03-02"))):
+        (tmp_path / f"date={day}").mkdir()
+        (tmp_path / f"date={day}" / "phone.gpx").write_text(text)
+    frames = list(Logs(path=str(tmp_path)).batches(START, END))
+    assert sum(map(len, frames)) == 1
+    assert sum(frame.attrs.get(UNREADABLE, 0) for frame in frames) == 1

@@ -1,5 +1,6 @@
 """The stages from a source to OD rows: segments, weights, homes, and sources of ready trips and OD rows."""
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -99,13 +100,13 @@ def test_ready_trips_enter_under_pseudonyms_and_bad_ones_are_counted(
     monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
     trips = pd.DataFrame(
         {
-            "person": ["canary-1", "canary-2", "canary-2", "", "canary-3"],
-            "start": pd.to_datetime(["2026-03-02 08:00"] * 4 + ["2026-03-09 08:00"], utc=True),
-            "end": pd.to_datetime(["2026-03-02 09:00"] * 4 + ["2026-03-09 09:00"], utc=True),
+            "person": ["canary-1", "canary-2", "canary-2", "", "canary-3", "canary-3"],
+            "start": pd.to_datetime(["2026-03-02 08:00"] * 5 + ["2026-03-09 08:00"], utc=True),
+            "end": pd.to_datetime(["2026-03-02 09:00"] * 5 + ["2026-03-09 09:00"], utc=True),
             "o_lat": 45.7,
             "o_lon": 4.8,
-            "d_lat": 45.8,
-            "d_lon": [4.8, 4.9, 4.9, 4.8, 4.8],
+            "d_lat": [45.8, 45.8, 45.8, 45.8, 0.0, 45.8],
+            "d_lon": [4.8, 4.9, 4.9, 4.8, 0.0, 4.8],
         }
     )
     trips.to_parquet(tmp_path / "trips.parquet")
@@ -118,8 +119,53 @@ def test_ready_trips_enter_under_pseudonyms_and_bad_ones_are_counted(
     assert rows["trips"].tolist() == [1, 1]  # the repeated row changes nothing
     assert not rows["person"].astype("str").str.contains("canary").any()
     figures = lake.figures("small", "traces", DAY)
-    assert (figures["points_read"], figures["points"]) == (5, 2)
-    assert (figures["duplicates"], figures["outside_window"], figures["reasons"]["no_person"]) == (1, 1, 1)
+    assert (figures["points_read"], figures["points"]) == (6, 2)
+    assert (figures["duplicates"], figures["outside_window"]) == (1, 1)
+    assert {reason for reason, count in figures["reasons"].items() if count} == {"no_person", "null_island"}
+
+
+def test_trips_with_an_unknown_end_are_counted_and_kept_apart_only_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    west, east = ([(4.8 + x, 45.7), (4.9 + x, 45.7), (4.9 + x, 45.8), (4.8 + x, 45.8)] for x in (0.0, 0.1))
+    shapes = [{"type": "Polygon", "coordinates": [[*ring, ring[0]]]} for ring in (west, east)]
+    features = [
+        {"type": "Feature", "properties": {"id": name}, "geometry": shape}
+        for name, shape in zip(("west", "east"), shapes, strict=True)
+    ]
+    zones = tmp_path / "zones.geojson"
+    zones.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    trips = pd.DataFrame(
+        {
+            "person": ["a", "b", "c", "d", "d"],
+            "start": pd.to_datetime(["2026-03-02 08:00"] * 4 + ["2026-03-02 08:30"], utc=True),
+            "end": pd.to_datetime(["2026-03-02 09:00"] * 5, utc=True),
+            "o_lat": 45.75,
+            "o_lon": [4.85, 4.85, 4.85, 9.0, 9.0],
+            "d_lat": 45.75,
+            "d_lon": [4.95, 4.95, 9.0, 9.0, 4.95],
+        }
+    )
+    trips.to_parquet(tmp_path / "trips.parquet")
+    told = {
+        "source": {"plugin": "trips", "path": str(tmp_path / "trips.parquet")},
+        "zoning": {"plugin": "polygons", "path": str(zones), "id": "id"},
+        "hierarchy": "ward",
+        "checks": {"max_unknown_zone": 0.6},
+    }
+    for unknown in ("drop", "keep"):
+        product = small_product(tmp_path, od={"bin": "1h", "unknown": unknown}, **told)
+        rows, lake = run(product, tmp_path / unknown)
+        assert set(rows["origin"]) | set(rows["destination"]) == {"west", "east"}
+        assert rows["trips"].sum() == 2
+        assert lake.figures("small", "od", DAY)["unknown_zone_share"] == 0.6
+        pairs = pd.read_parquet(lake.read("small", "od", DAY) / "pairs.parquet")
+        found = pairs.set_index(["origin", "destination"])[["trips", "persons"]].T.to_dict("list")
+        outside = {("unknown", "east"): [1, 1], ("unknown", "unknown"): [1, 1], ("west", "unknown"): [1, 1]}
+        assert found == {("west", "east"): [2, 2], **(outside if unknown == "keep" else {})}
+    with pytest.raises(OdanonError, match="lie outside the zoning"):
+        run(small_product(tmp_path, **told | {"checks": {"max_unknown_zone": 0.5}}), tmp_path / "limit")
 
 
 def test_ready_od_rows_enter_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,3 +186,27 @@ def test_ready_od_rows_enter_as_they_are(tmp_path: Path, monkeypatch: pytest.Mon
     assert sorted(rows["trips"]) == [1, 4]
     assert rows["person"].nunique() == 2
     assert set(rows["segment"]) == {"all"}
+
+
+def test_a_table_without_persons_delivered_twice_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    table = pd.DataFrame(
+        {
+            "time_bin": pd.to_datetime(["2026-03-02 08:00"] * 3, utc=True),
+            "origin": ["a", "a", "b"],
+            "destination": ["b", "b", "b"],
+            "trips": [40, 10, 20],
+        }
+    )
+    (tmp_path / "tables").mkdir()
+    for name in ("first", "again"):
+        table.to_csv(tmp_path / "tables" / f"{name}.csv", index=False)
+    product = small_product(
+        tmp_path,
+        source={"plugin": "od", "path": str(tmp_path / "tables")},
+        anonymize={"plugin": "atg-joint", "k": 10, "unit": "trips"},
+        publish={"accept_unit_trips": True},
+    )
+    rows, lake = run(product, tmp_path)
+    assert rows["trips"].tolist() == [50, 20]
+    assert lake.figures("small", "traces", DAY)["duplicates"] == 3

@@ -1,6 +1,7 @@
 """Stay points of antenna events (CDR, NSD): TRANSIT's static sessions (003 section 2.2.3)."""
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
@@ -17,17 +18,18 @@ class Transit:
     Points carry an `antenna` beside the antenna's position. First the noise of the network: when a phone is back on an
     antenna within `oscillation`, it never left it; an event to and from which nobody could travel at `max_speed_kmh`,
     while its neighbours fit together, is a jump and is dropped. A visit is a run of events on one antenna without a silence
-    longer than `max_gap`; it is static when it lasts `min_static`. Static visits in a row, on antennas within `radius_m`
-    of each other, are a session. Sessions that share an antenna, with at most `max_foreign` visits to other
-    antennas between them, are one stay; those shorter than `min_stay` are dropped. A stay lies at the antenna with the
-    longest connection.
+    longer than `max_gap`. Nobody knows when the phone changed antennas, so a visit lasts from halfway since the event before
+    to halfway to the event after, unless that silence is longer than `max_gap`; it is static when it lasts
+    `min_static`. Static visits in a row, on antennas within `radius_m` of each other, are a session. Sessions that share an
+    antenna, with at most `max_foreign` visits to other antennas between them, are one stay; those shorter than
+    `min_stay` are dropped. A stay lies at the antenna with the longest connection.
     """
 
     min_static: Duration = parameter("10min", "shortest connection that makes an antenna static")
     max_foreign: int = parameter(3, "visits to other antennas that do not end a stay", ge=0)
     min_stay: Duration = parameter("20min", "shortest stay")
     max_gap: Duration = parameter("6h", "a longer silence ends a stay")
-    radius_m: float = parameter(3000.0, "largest distance between successive antennas of one session, metres", gt=0)
+    radius_m: float = parameter(1000.0, "largest distance between successive antennas of one session, metres", gt=0)
     oscillation: Duration = parameter("10min", "a phone back on its antenna within this time never left it")
     max_speed_kmh: float = parameter(200.0, "a single event that needs a higher speed is a jump", gt=0)
 
@@ -53,7 +55,7 @@ class Transit:
                 self.max_speed_kmh * _KMH_TO_METRES_PER_US,
             )
         )
-        first, last, main, events = kernels.transit_stays(
+        start, end, main, events = kernels.transit_stays(
             np.searchsorted(kept, starts),
             time_us[kept],
             lat[kept],
@@ -65,4 +67,10 @@ class Transit:
             self.radius_m,
             microseconds(self.min_stay),
         )
-        return stay_frame(points, kept[first], kept[last], lat[kept[main]], lon[kept[main]], events)
+        rows = kept[main]
+        stays = stay_frame(points, rows, rows, lat[rows], lon[rows], events)
+        return stays.assign(start=_instants(start), end=_instants(end))
+
+
+def _instants(time_us: npt.NDArray[np.int64]) -> pd.DatetimeIndex:
+    return pd.DatetimeIndex(time_us.view("datetime64[us]")).tz_localize("UTC")

@@ -67,12 +67,23 @@ def antenna_visits(starts, time_us, antenna, max_gap_us):
 
 
 @njit(cache=True, nogil=True)
-def static_sessions(first, last, fresh, time_us, lat, lon, static_us, radius_m):
+def connections(first, last, fresh, time_us):
+    """(since, until) when each visit's phone was connected: it changes antennas halfway between two events."""
+    since, until = time_us[first], time_us[last]
+    for v in range(1, len(first)):
+        if not fresh[v]:
+            # Halfway is the guess with the smallest largest error; sparse call records would else lose most of their stays.
+            since[v] = until[v - 1] = (time_us[last[v - 1]] + time_us[first[v]]) // 2
+    return since, until
+
+
+@njit(cache=True, nogil=True)
+def static_sessions(first, since, until, fresh, lat, lon, static_us, radius_m):
     """(first visit, last visit) of every session: static visits in a row on antennas near each other."""
     begin, final = np.empty(len(first), np.int64), np.empty(len(first), np.int64)
     n = 0
     for v in range(len(first)):
-        if time_us[last[v]] - time_us[first[v]] < static_us:
+        if until[v] - since[v] < static_us:
             continue
         if n and final[n - 1] == v - 1 and not fresh[v]:
             a, b = first[v - 1], first[v]
@@ -120,8 +131,8 @@ def _among(antenna, members, m):
 
 
 @njit(cache=True, nogil=True)
-def long_stays(begin, final, stay, first, last, antenna_of, time_us, min_stay_us):
-    """(first row, last row, row of the main antenna, events) of the stays that last long enough.
+def long_stays(begin, final, stay, first, last, since, until, antenna_of, min_stay_us):
+    """(start, end, row of the main antenna, events) of the stays that last long enough.
 
     The main antenna is the one with the longest connection in all, the earliest of equals; events are those of the sessions.
     """
@@ -139,12 +150,12 @@ def long_stays(begin, final, stay, first, last, antenna_of, time_us, min_stay_us
                 if i == m:
                     members[m], connected[m] = v, 0
                     m += 1
-                connected[i] += time_us[last[v]] - time_us[first[v]]
+                connected[i] += until[v] - since[v]
                 events += last[v] - first[v] + 1
             s += 1
-        from_row, to_row = first[begin[s0]], last[final[s - 1]]
-        if time_us[to_row] - time_us[from_row] >= min_stay_us:
-            out[0, found], out[1, found], out[3, found] = from_row, to_row, events
+        start, end = since[begin[s0]], until[final[s - 1]]
+        if end - start >= min_stay_us:
+            out[0, found], out[1, found], out[3, found] = start, end, events
             out[2, found] = first[members[np.argmax(connected[:m])]]
             found += 1
     return out[:, :found].copy()
@@ -152,9 +163,10 @@ def long_stays(begin, final, stay, first, last, antenna_of, time_us, min_stay_us
 
 @njit(cache=True, nogil=True)
 def transit_stays(starts, time_us, lat, lon, antenna, static_us, max_gap_us, max_foreign, radius_m, min_stay_us):
-    """(first row, last row, row of the main antenna, events) of every stay of plausible events, as `Transit` has it."""
+    """(start, end, row of the main antenna, events) of every stay of plausible events, as `Transit` has it."""
     first, last, fresh = antenna_visits(starts, time_us, antenna, max_gap_us)
+    since, until = connections(first, last, fresh, time_us)
     antenna_of = antenna[first]
-    begin, final = static_sessions(first, last, fresh, time_us, lat, lon, static_us, radius_m)
+    begin, final = static_sessions(first, since, until, fresh, lat, lon, static_us, radius_m)
     stay = merged_sessions(begin, final, fresh, antenna_of, max_foreign)
-    return long_stays(begin, final, stay, first, last, antenna_of, time_us, min_stay_us)
+    return long_stays(begin, final, stay, first, last, since, until, antenna_of, min_stay_us)

@@ -1,7 +1,7 @@
 """Antenna events (CDR, NSD) as a source: an event lies where its antenna stands."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +27,10 @@ class Antennas(FileTable):
     lat: str = parameter("lat", "column of the table with the antenna's latitude, degrees")
     lon: str = parameter("lon", "column of the table with the antenna's longitude, degrees")
 
-    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
-        """Events in the files of [start, end): person, time, lat, lon, antenna (its number, by name, in the table).
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        """Events in the files of [start, end) and of the context around it: person, time, lat, lon, antenna.
 
+        The antenna is its number, by name, in the table.
         An event on no antenna, or on one that the table does not have, has no place: it is quarantined.
         """
         places = self.places()
@@ -38,7 +39,7 @@ class Antennas(FileTable):
             Column("time", self.time, "time"),
             Column("antenna", self.antenna, "text"),
         ]
-        for batch in self._rows(columns, start, end):
+        for batch in self._rows(columns, start, end, around=context):
             for events in placed_and_not(batch, ["time"]):
                 names = pd.Index(events["antenna"].cat.categories)
                 number = np.append(places.index.get_indexer(names), -1)[events["antenna"].cat.codes.to_numpy()]

@@ -22,6 +22,8 @@ _FOLDER = re.compile(r"(?:^|/)(?:date|day|dt|ds)=(\d{4}-\d{2}-\d{2})(?=/)")
 _FOLDERS = re.compile(r"(?:^|/)year=(\d{4})/month=(\d{1,2})/day=(\d{1,2})(?=/)")
 _SHOWN = 120
 
+Margins = tuple[timedelta, timedelta]  # before and after a window
+
 
 def _known_zone(name: str) -> str:
     try:
@@ -43,6 +45,8 @@ def shown(path: str) -> str:
 
 def days_of(start: datetime, end: datetime, zone: str) -> list[date]:
     """The civil days of a zone that [start, end) touches."""
+    if start.tzinfo is None or end.tzinfo is None:
+        raise OdanonError("the window to read has no time zone; pass aware datetimes")
     first = start.astimezone(ZoneInfo(zone)).date()
     last = (end - timedelta(microseconds=1)).astimezone(ZoneInfo(zone)).date()
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
@@ -60,6 +64,13 @@ class Files:
         if _DATE.search(self.path):
             return sorted({path for day in days for path in self._under(_dated(self.path, day))})
         return sorted(path for path in self._under(self.path) if _day_of(path) in (*days, None))
+
+    def around(self, start: datetime, end: datetime, margins: Margins, zone: str) -> tuple[list[str], list[str]]:
+        """(files of the days that [start, end) touches or without a date, files of neighbouring days within the margins)."""
+        days = days_of(start, end, zone)
+        others = [day for day in days_of(start - margins[0], end + margins[1], zone) if day not in days]
+        own = self.on(days)
+        return own, sorted(set(self.on(others)) - set(own)) if others else []
 
     def available(self, day: date) -> bool:
         """Whether there is a file of this day, or one without a date."""

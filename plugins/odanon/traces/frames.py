@@ -6,6 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+UNREADABLE = "unreadable_neighbours"  # key of a frame's `attrs`: files of neighbouring days that could not be read
+
+
+def unreadable_in(batch: pa.RecordBatch) -> int:
+    """How many files of neighbouring days a batch from the reading child stands for."""
+    return int((batch.schema.metadata or {}).get(UNREADABLE.encode(), 0))
+
 
 def placed_and_not(batch: pa.RecordBatch, times: list[str]) -> Iterator[pd.DataFrame]:
     """The rows whose times are instants, then those with a wall-clock time that no zone places.
@@ -15,6 +22,8 @@ def placed_and_not(batch: pa.RecordBatch, times: list[str]) -> Iterator[pd.DataF
     marks = [batch.column(f"{name}_unzoned") for name in times]
     frame = batch.select([name for name in batch.schema.names if not name.endswith("_unzoned")])
     frame = frame.to_pandas(split_blocks=True)
+    if lost := unreadable_in(batch):
+        frame.attrs[UNREADABLE] = lost
     if not any(mark.true_count for mark in marks):
         yield frame
         return

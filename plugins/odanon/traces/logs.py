@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from itertools import chain
 from typing import ClassVar
 
 import pandas as pd
 
-from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
-from odanon.traces.files import Files, ZoneName, days_of, shown
+from odanon.traces.files import Files, ZoneName, shown
 from odanon.traces.frames import placed_and_not
-from odanon.traces.reading import Column, Job, read
+from odanon.traces.reading import Column, Job, read, read_what_can_be
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 
@@ -34,21 +34,22 @@ class Logs:
         """Whether a log is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
-    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
-        """Points of the logs of [start, end) and of the day before, since a log may run past midnight."""
-        if start.tzinfo is None or end.tzinfo is None:
-            raise OdanonError("the window to read has no time zone; pass aware datetimes")
-        files = self._files.on(days_of(start - timedelta(days=1), end, self.date_zone))
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        """Points of the logs of [start, end), of the context around it, and of the day before: logs run past midnight."""
+        own, neighbours = self._files.around(start, end, (context + timedelta(days=1), context), self.date_zone)
+        labels = [self._label(path) for path in own]
+        for batch in chain(read(self._job(own), labels), read_what_can_be(self._job(neighbours))):
+            yield from placed_and_not(batch, ["time"])
+
+    def _job(self, files: list[str]) -> Job:
         columns = [
             Column("person", "person", "text"),
             Column("time", "time", "time"),
             Column("lat", "lat", "number"),
             Column("lon", "lon", "number"),
         ]
-        persons, labels = [self._person(path) for path in files], [self._label(path) for path in files]
-        job = Job(files, self._files.protocol, columns, self.timezone, persons=persons)
-        for batch in read(job, labels):
-            yield from placed_and_not(batch, ["time"])
+        persons = [self._person(path) for path in files]
+        return Job(files, self._files.protocol, columns, self.timezone, persons=persons)
 
     @property
     def _files(self) -> Files:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from odanon.errors import OdanonError
 from odanon.plugin import Duration, parameter, plugin
+from odanon.traces.frames import UNREADABLE, unreadable_in
 from odanon.traces.reading import Column
 from odanon.traces.ready import with_distance
 from odanon.traces.table import FileTable, read_small
@@ -44,11 +45,15 @@ class Multimno(FileTable):
 
     def trips(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
         """Trips that depart in [start, end): `odanon.trips.build.TRIP_COLUMNS`, in one frame."""
-        places = self._places()
-        segments = [_located(batch, places) for batch in self._rows(_COLUMNS, start, end, around=self.context)]
+        places, segments, unreadable = self._places(), [], 0
+        for batch in self._rows(_COLUMNS, start, end, around=self.context):
+            segments.append(_located(batch, places))
+            unreadable += unreadable_in(batch)
         if segments:
             trips = trips_between_stays(pd.concat(segments, ignore_index=True))
-            yield trips[(trips["start"] >= start) & (trips["start"] < end)].reset_index(drop=True)
+            trips = trips[(trips["start"] >= start) & (trips["start"] < end)].reset_index(drop=True)
+            trips.attrs[UNREADABLE] = unreadable
+            yield trips
 
     def _places(self) -> pd.DataFrame:
         """Where each cell stands; several rows of a cell (one per day of validity) must agree."""

@@ -1,7 +1,7 @@
 """GPS points in files as a source."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 import pandas as pd
@@ -23,13 +23,13 @@ class Points(FileTable):
     lat: str = parameter("lat", "column of the latitude, degrees (WGS 84)")
     lon: str = parameter("lon", "column of the longitude, degrees (WGS 84)")
 
-    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
-        """Points in the files of [start, end): person, time, lat, lon."""
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        """Points in the files of [start, end) and of the context around it: person, time, lat, lon."""
         columns = [
             Column("person", self.person, "text"),
             Column("time", self.time, "time"),
             Column("lat", self.lat, "number"),
             Column("lon", self.lon, "number"),
         ]
-        for batch in self._rows(columns, start, end):
+        for batch in self._rows(columns, start, end, around=context):
             yield from placed_and_not(batch, ["time"])

@@ -11,15 +11,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Generator, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import IO, Any, Literal
 
 import pyarrow as pa
 
 from odanon.errors import OdanonError
 from odanon.privacy.pseudonym import KEY_VARIABLE
+from odanon.traces.columns import schema_of
 from odanon.traces.files import shown
+from odanon.traces.frames import UNREADABLE
 
 Kind = Literal["text", "number", "time", "texts"]
 
@@ -67,8 +69,27 @@ class Job:
 
 def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of all files, in batches; `labels` stand for the files in messages where paths may not be shown."""
+    refused = yield from _rows_until_refusal(job)
+    if refused is not None:
+        raise OdanonError(_sentence(refused, labels or [shown(path) for path in job.files]))
+
+
+def read_what_can_be(job: Job) -> Iterator[pa.RecordBatch]:
+    """The rows of all files that can be read; an empty batch whose schema says so stands for each of the others.
+
+    Rows that came out of a file before it proved unreadable stay.
+    """
+    schema = schema_of([asdict(column) for column in job.columns]).with_metadata({UNREADABLE: "1"})
+    while (refused := (yield from _rows_until_refusal(job))) is not None:
+        yield pa.RecordBatch.from_pylist([], schema)
+        rest = refused["file"] + 1
+        job = replace(job, files=job.files[rest:], persons=job.persons and job.persons[rest:])
+
+
+def _rows_until_refusal(job: Job) -> Generator[pa.RecordBatch, None, dict[str, Any] | None]:
+    """The rows of the files up to the first one that the child refuses, and what it reported of that one."""
     if not job.files:
-        return
+        return None
     environment = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
     environment |= {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
     with tempfile.TemporaryFile() as report:
@@ -87,8 +108,7 @@ def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
             child.stdin.write(json.dumps(asdict(job)).encode("utf-8", "surrogatepass"))
             child.stdin.close()
             yield from _batches(child.stdout)
-            if child.wait() != 0:
-                raise OdanonError(_sentence(report, labels or [shown(path) for path in job.files]))
+            return _last_report(report) if child.wait() != 0 else None
         finally:
             child.kill()
             child.wait()
@@ -104,10 +124,14 @@ def _batches(stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
         return
 
 
-def _sentence(report: IO[bytes], labels: list[str]) -> str:
-    """What the child's report says; a child that died without a word ran out of memory."""
+def _last_report(report: IO[bytes]) -> dict[str, Any]:
+    """The last thing that the child said: the file it was at and, unless it died without a word, why it refused it."""
     report.seek(0)
     lines = [line for line in report.read().splitlines() if line.startswith(b"{")]
-    last: dict[str, Any] = json.loads(lines[-1]) if lines else {"file": 0}
-    reason = _REASONS[last.get("code", "memory")].format(column=repr(shown(str(last.get("column", "")))))
-    return f"{labels[last['file']]} {reason}"
+    return json.loads(lines[-1]) if lines else {"file": 0}
+
+
+def _sentence(refused: dict[str, Any], labels: list[str]) -> str:
+    """Which file was refused and what to do; a child that died without a word ran out of memory."""
+    reason = _REASONS[refused.get("code", "memory")].format(column=repr(shown(str(refused.get("column", "")))))
+    return f"{labels[refused['file']]} {reason}"

@@ -1,7 +1,7 @@
 """A simulated city as a source of GPS points."""
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
@@ -59,8 +59,8 @@ class Simulated:
         for chunk in chunks(self.people):
             yield draw_people(city, chunk, self.people).frame()
 
-    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
-        """Points of the instants [start, end): person, time, lat, lon.
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        """Points of the instants [start, end) and of the context around them: person, time, lat, lon.
 
         A frame holds a chunk of people with all their points, sorted by person and time. Bad rows belong to the
         instant of the good row they spoil; those without a time zone come as a frame of their own, because
@@ -68,7 +68,7 @@ class Simulated:
         """
         if start.tzinfo is None or end.tzinfo is None:
             raise OdanonError("The window of the simulated points has no time zone: pass aware datetimes.")
-        city = self.city
+        city, start, end = self.city, start - context, end + context
         days = [day for day in civil_days(start, end, city.zone) if self.available(day)]
         for chunk in chunks(self.people) if days else ():
             people = draw_people(city, chunk, self.people)

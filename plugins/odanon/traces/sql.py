@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -45,12 +45,13 @@ class Sql:
         """What the day query says; the traces are not read."""
         return self.day_query is None or any(len(rows) for rows in self._run(self.day_query, {"day": day}))
 
-    def batches(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
-        """Rows of the query for [start, end), in batches as the server sends them.
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        """Rows of the query for [start, end) and the context around it, in batches as the server sends them.
 
         Times without a zone come as they are and are quarantined: use timestamptz, or place them in the query.
         """
-        for rows in self._run(self.query, {"start": start.astimezone(UTC), "end": end.astimezone(UTC)}):
+        window = {"start": (start - context).astimezone(UTC), "end": (end + context).astimezone(UTC)}
+        for rows in self._run(self.query, window):
             if "time" in rows.columns:
                 yield from _by_zone(rows)
             else:

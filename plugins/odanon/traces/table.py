@@ -8,8 +8,8 @@ from pydantic import field_validator
 
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
-from odanon.traces.files import Files, ZoneName, days_of, shown
-from odanon.traces.reading import Column, Job, read
+from odanon.traces.files import Files, ZoneName, shown
+from odanon.traces.reading import Column, Job, read, read_what_can_be
 
 _PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
 SUFFIXES = (
@@ -54,14 +54,12 @@ class FileTable:
         self, columns: list[Column], start: datetime, end: datetime, around: timedelta = timedelta(0)
     ) -> Iterator[pa.RecordBatch]:
         """The wanted columns of all rows in the files of [start, end), and of `around` before and after."""
-        if start.tzinfo is None or end.tzinfo is None:
-            raise OdanonError("the window to read has no time zone; pass aware datetimes")
-        files = self._files.on(days_of(start - around, end + around, self.date_zone))
-        yield from self._read(files, columns)
+        own, neighbours = self._files.around(start, end, (around, around), self.date_zone)
+        yield from read(self._job(own, columns))
+        yield from read_what_can_be(self._job(neighbours, columns))
 
-    def _read(self, files: list[str], columns: list[Column]) -> Iterator[pa.RecordBatch]:
-        job = Job(files, self._files.protocol, columns, self.timezone, self.time_format, self.delimiter)
-        return read(job)
+    def _job(self, files: list[str], columns: list[Column]) -> Job:
+        return Job(files, self._files.protocol, columns, self.timezone, self.time_format, self.delimiter)
 
 
 def read_small(path: str, columns: list[Column]) -> pa.Table:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.traces.frames import UNREADABLE
 
 REASONS = (
     "no_person",
@@ -37,11 +38,15 @@ _NULL_ISLAND = 0.01  # degrees
 
 @dataclass
 class Tally:
-    """Running counts of one partition: rows read, outside the window, duplicates and quarantined by reason."""
+    """Running counts of one partition: rows read, outside the window, duplicates and quarantined by reason.
+
+    Files of neighbouring days that could not be read are counted apart; nobody knows their rows.
+    """
 
     read: int = 0
     outside_window: int = 0
     duplicates: int = 0
+    unreadable_neighbours: int = 0
     reasons: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
 
     @property
@@ -65,6 +70,7 @@ def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally)
         raise OdanonError(f"the source gives no column {missing[0]!r}; map it in the product file's source")
     columns = [*COLUMNS, "antenna"] if "antenna" in points.columns else list(COLUMNS)
     tally.read += len(points)
+    tally.unreadable_neighbours += points.attrs.get(UNREADABLE, 0)
     if getattr(points["time"].dtype, "tz", None) is None:
         tally.reasons["no_time_zone"] += len(points)
         return points.loc[[], columns]
@@ -102,7 +108,7 @@ class _Rows:
         """Rows without any reason; what is not a number or not a time fails every comparison."""
         on_earth = (np.abs(self.lat) <= 90) & (np.abs(self.lon) <= 180)
         dated = (self.time >= _EARLIEST) & (self.time < latest)
-        return self.named & dated & on_earth & ~self._on_null_island()
+        return self.named & dated & on_earth & ~on_null_island(self.lat, self.lon)
 
     def count_reasons(self, latest: np.datetime64) -> dict[str, int]:
         """How many rows fail each test first."""
@@ -111,7 +117,7 @@ class _Rows:
             "no_time": np.isnat(self.time),
             "not_finite": ~(np.isfinite(self.lat) & np.isfinite(self.lon)),
             "out_of_range": (np.abs(self.lat) > 90) | (np.abs(self.lon) > 180),
-            "null_island": self._on_null_island(),
+            "null_island": on_null_island(self.lat, self.lon),
             "before_2000": self.time < _EARLIEST,
             "in_the_future": self.time >= latest,
         }
@@ -121,8 +127,10 @@ class _Rows:
             left &= ~bad
         return counts
 
-    def _on_null_island(self) -> npt.NDArray[np.bool_]:
-        return (np.abs(self.lat) < _NULL_ISLAND) & (np.abs(self.lon) < _NULL_ISLAND)
+
+def on_null_island(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which positions are what devices send that know none."""
+    return (np.abs(lat) < _NULL_ISLAND) & (np.abs(lon) < _NULL_ISLAND)
 
 
 def _named(person: pd.Series) -> npt.NDArray[np.bool_]:

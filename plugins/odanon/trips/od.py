@@ -8,6 +8,7 @@ from odanon.trips.bins import Instants, assign_bins
 
 OD_COLUMNS = ("time_bin", "segment", "origin", "destination", "person", "trips")
 ALL = "all"  # the segment of everybody, when a product has no segments
+UNKNOWN = "unknown"  # the zone of a trip's end that lies outside the zoning
 
 
 def od_rows(

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.traces.validate import Tally
+from odanon.traces.frames import UNREADABLE
+from odanon.traces.validate import Tally, on_null_island
 from odanon.trips.build import TRIP_COLUMNS
 from odanon.trips.od import ALL
 
@@ -17,6 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 def validate_trips(trips: pd.DataFrame, start: datetime, end: datetime, tally: Tally) -> pd.DataFrame:
     """The good trips of one batch that depart in [start, end), and the counts of the others added to `tally`."""
+    tally.unreadable_neighbours += trips.attrs.get(UNREADABLE, 0)
     columns = list(PLACED if "origin" in trips else TRIP_COLUMNS)
     if not _zoned(trips, ("start", "end")):
         return _unplaced(trips[columns], tally)
@@ -31,6 +33,7 @@ def validate_trips(trips: pd.DataFrame, start: datetime, end: datetime, tally: T
         lon = trips[["o_lon", "d_lon"]].to_numpy(np.float64)
         tests["not_finite"] = ~(np.isfinite(lat) & np.isfinite(lon)).all(axis=1)
         tests["out_of_range"] = ((np.abs(lat) > 90) | (np.abs(lon) > 180)).any(axis=1)
+        tests["null_island"] = on_null_island(lat, lon).any(axis=1)
     return _good(trips[columns], trips["start"], tests, start, end, tally)
 
 
