@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -77,6 +78,16 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
+def wait_for(port: int) -> None:
+    """Return when something listens on the port."""
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(1)
+    raise TimeoutError("no Spark master came up within five minutes")
+
+
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[str]:
     """A standalone master and workers on loopback, each a process of its own."""
@@ -102,6 +113,8 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
         for number, command in enumerate(commands):
             log = (folder / f"{number}.log").open("w")
             running.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+            if number == 0:
+                wait_for(port)  # a driver or worker that finds no master gives up after a minute
         yield url
     finally:
         for process in reversed(running):
@@ -113,8 +126,6 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
 def test_results_equal_the_local_engine_on_a_cluster_of_two_workers(tmp_path: Path) -> None:
     def worker_folder(_: int) -> str:
         """The folder of the worker that runs this; the wait leaves the second task to the other worker."""
-        import time
-
         time.sleep(5)
         return os.getcwd()
 
