@@ -11,7 +11,7 @@ export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
 export DAGSTER_HOME ?= $(ODANON_ROOT)/dagster
 
-.PHONY: help install demo up test lint bench stress schema lock clean
+.PHONY: help install demo up test lint bench results stress schema lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -25,11 +25,12 @@ $(STAMP): pyproject.toml requirements.lock deploy/setup/environment.sh
 demo: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Simulate a city and publish three days of it on the embedded store
 	@$(BIN)/odanon run demo --from 2026-03-02 --to 2026-03-04 --resume
 
-up: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on 127.0.0.1:3000 with the products loaded
+up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for another port)
+	@echo "The UI opens on http://127.0.0.1:$${PORT:-3000}/asset-groups ; stop it with Ctrl-C."
 	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
 
 test: lint ## Lint, types and all tests, real PostGIS included
-	@deploy/setup/postgis.sh && deploy/setup/java.sh
+	@deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/nginx.sh $(VENV)/nginx
 	@$(BIN)/python -m pytest
 
 lint: $(STAMP) ## Ruff and mypy
@@ -37,11 +38,18 @@ lint: $(STAMP) ## Ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(STAMP) ## Benchmarks, minutes long; ONLY="atg simulate" picks some
+bench: $(VENV)/.bench ## Benchmarks, minutes long; ONLY="atg simulate" picks some
 	@$(BIN)/python tests/bench $(ONLY)
 
+$(VENV)/.bench: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[bench]'
+	@touch $@
+
+results: $(STAMP) ## Write docs/results.md: our figures beside the papers', on stand-ins and real data
+	@$(BIN)/python tests/bench/results
+
 stress: $(STAMP) ## The tests at full size (property cases, kills, races)
-	@deploy/setup/postgis.sh && deploy/setup/java.sh
+	@deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/nginx.sh $(VENV)/nginx
 	@ODANON_STRESS=1 $(BIN)/python -m pytest
 
 schema: $(STAMP) ## Regenerate the JSON Schema of product files
