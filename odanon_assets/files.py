@@ -1,5 +1,6 @@
 """Files and folders that appear whole or not at all: temporary name, fsync, rename (PRIVACY rule 8)."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -39,10 +40,27 @@ def new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One holder at a time, across processes; the lock ends with its holder, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def remove_drafts(folder: Path, prefix: str) -> None:
     """Remove what killed processes left of folders whose names start with `prefix`; call it under their lock."""
     for path in folder.glob(f".{prefix}*"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+def link(source: Path, target: Path) -> None:
+    """The same file under a second name, or a copy where the file system has no hard links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def write_text(target: Path, text: str) -> None:

@@ -1,142 +1,188 @@
 """The gate in front of publication: what the verifier and the auditor read of the files of a day (PRIVACY rules 2, 5)."""
 
 import json
-from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from odanon import registry
 from odanon.hierarchy.parquet import from_parquet
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.audit import audit
-from odanon.privacy.published import Content, PublishedMatrix
+from odanon.privacy.published import PublishedMatrix
 from odanon.privacy.verify import Finding, added_up, verify
 from odanon.product import Product
-from odanon.trips.bins import bin_instants
-from odanon.trips.window import day_window
+from odanon_assets.evidence import SEGMENTS, Tables, kept_tables, sharing, time_bins
+from odanon_assets.files import sha256
 from odanon_assets.lake import Lake
+from odanon_assets.matrices import algorithm_of, matrices, unreadable
+from odanon_assets.stores.bundle import release_id
+from odanon_assets.stores.interface import Store
 
 _PROMISE = (
     "k",
     "unit",
     "k_population",
+    "k_areas",
     "min_tiles",
     "max_tiles",
     "max_dominance",
     "contribution_cap",
 )
+_ENDS = ["origin", "destination"]
 
 
 def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
-    """All broken rules over the time bins of a day; counts of one rule are added up."""
-    folder = lake.read(product.product, "anonymized", day)
+    """All broken rules over the time bins of a day, and over their segments; counts of one rule are added up."""
+    tables = Tables.of_day(product, lake, day)
     parameters: dict[str, Any] = lake.figures(product.product, "anonymized", day)["parameters"]
-    rows = pq.read_table(
-        lake.read(product.product, "od", day) / "person_rows.parquet", read_dictionary=["origin", "destination"]
-    ).to_pandas()
-    flows = pd.read_parquet(folder / "flows.parquet")
-    assignment = _by_bin(pd.read_parquet(folder / "assignment.parquet"))
+    rows = pq.read_table(tables.rows, read_dictionary=_ENDS).to_pandas()
+    flows = pd.read_parquet(tables.folder / "flows.parquet")
+    assignment = _by_bin(pd.read_parquet(tables.folder / "assignment.parquet"))
+    split = _by_bin(pd.read_parquet(tables.folder / SEGMENTS)) if product.segmented else {}
     tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
-    listed = pd.read_parquet(folder / "areas.parquet", columns=["time_bin", "side", "area", "n_tiles", "tiles"])
+    listed = pd.read_parquet(tables.folder / "areas.parquet", columns=["time_bin", "side", "area", "n_tiles", "tiles"])
     areas = _by_bin(listed.assign(n_tiles=_sizes(listed, tree)))
     strangers = int((~flows["time_bin"].isin(rows["time_bin"])).sum())
-    algorithm: Any = registry.find("anonymize", parameters["algorithm"]).cls
+    algorithm = algorithm_of(parameters)
     findings = [
         Finding("verifiable", int(not algorithm.verifiable), "an algorithm whose counts are noisy and prove nothing"),
         Finding("time-bins", strangers, "flows in time bins without input"),
         Finding("zone-tiles", _redrawn(listed, tree), "areas that do not hold the tiles of their zone"),
     ]
     flows_of = _by_bin(flows)
+    promise = {name: parameters[name] for name in _PROMISE}
     for time_bin, part in rows.groupby("time_bin"):
         assigned = assignment.get(time_bin)
         if assigned is None:
             findings.append(Finding("time-bins", 1, "time bins that the release leaves out"))
             continue
         tiles = areas.get(time_bin, listed.iloc[:0]).explode("tiles").rename(columns={"tiles": "tile"})
+        sides = [tiles.loc[tiles["side"] == side, ["area", "tile", "n_tiles"]] for side in _ENDS]
+        here = flows_of.get(time_bin, flows.iloc[:0])
         findings += verify(
             part,
-            flows_of.get(time_bin, flows.iloc[:0]),
-            *(tiles.loc[tiles["side"] == side, ["area", "tile", "n_tiles"]] for side in ("origin", "destination")),
+            here,
+            *sides,
             suppressed_trips=int(assigned.loc[assigned["flow"] < 0, "trips"].sum()),
-            assignment=assigned[["origin", "destination", "flow"]] if algorithm.overlapping else None,
-            **{name: parameters[name] for name in _PROMISE},
+            assignment=assigned[[*_ENDS, "flow"]] if algorithm.overlapping else None,
+            **promise,
         )
+        if time_bin in split:
+            findings += _verify_segments(part, here, split[time_bin], assigned, sides, algorithm.overlapping, promise)
     return added_up(findings)
 
 
-def audit_day(product: Product, lake: Lake, day: date, release_id: str, others: Iterable[Product]) -> list[Finding]:
-    """What the auditor finds in a day's release next to the published days of other products of the same source."""
-    published = [
-        matrix
-        for other in others
-        if other.product != product.product and _source(other) == _source(product)
-        for near in (day - timedelta(days=1), day, day + timedelta(days=1))  # days of other time zones overlap
-        if lake.folder(other.product, "published", near).is_dir()
-        for matrix in _published_matrices(other, lake, near)
-    ]
-    return audit(day_matrices(product, lake, day, release_id), published)
-
-
-def _published_matrices(product: Product, lake: Lake, day: date) -> list[PublishedMatrix]:
-    """The matrices of a published day, or one without rows when its input is no longer kept."""
-    release_id = lake.figures(product.product, "published", day)["release_id"]
-    if all(lake.folder(product.product, stage, day).is_dir() for stage in ("od", "anonymized")):
-        return day_matrices(product, lake, day, release_id)
-    nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
-    start, end = day_window(day, product.zone)
-    k, unit = product.anonymize.instance.k, product.anonymize.instance.unit
-    return [PublishedMatrix(release_id, product.product, _source(product), start, end, k, unit, lambda: nothing)]
-
-
-def _source(product: Product) -> str:
-    return json.dumps(product.source.model_dump(mode="json"), sort_keys=True)
-
-
-def day_matrices(product: Product, lake: Lake, day: date, release_id: str) -> list[PublishedMatrix]:
-    """The time bins of a day as the auditor reads them; tables are read when a bin overlaps another release."""
-    parameters: dict[str, Any] = lake.figures(product.product, "anonymized", day)["parameters"]
-    bins = pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet", columns=["time_bin"])
-    used = pd.DatetimeIndex(bins["time_bin"].unique())
-    starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
-    ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
-
-    def matrix(start: datetime, end: datetime) -> PublishedMatrix:
-        return PublishedMatrix(
-            release_id=release_id,
-            product=product.product,
-            source=_source(product),
-            start=start,
-            end=end,
-            k=parameters["k"],
-            unit=parameters["unit"],
-            load=lambda: _content(product, lake, day, start),
+def _verify_segments(
+    rows: pd.DataFrame,
+    flows: pd.DataFrame,
+    split: pd.DataFrame,
+    assigned: pd.DataFrame,
+    sides: list[pd.DataFrame],
+    overlapping: bool,
+    promise: dict[str, Any],
+) -> list[Finding]:
+    """Each segment's part of the flows that are split keeps the promise, and no part of such a flow is missing."""
+    whole = pd.MultiIndex.from_frame(flows[_ENDS].astype("str"))
+    number = whole.get_indexer(pd.MultiIndex.from_frame(split[_ENDS]))
+    shared = np.isin(np.arange(len(flows)), number)
+    pairs = pd.Series(assigned["flow"].to_numpy(), pd.MultiIndex.from_frame(assigned[_ENDS]))
+    findings = [Finding("segments", int((number < 0).sum()), "flows by segment that no flow of everybody holds")]
+    for name in sorted({*rows["segment"], *split["segment"]}):
+        part, mine = rows[rows["segment"] == name], (split["segment"] == name).to_numpy()
+        flow = pairs.reindex(pd.MultiIndex.from_frame(part[_ENDS].astype("str"))).fillna(-1).to_numpy(np.int64)
+        place = np.full(
+            len(flows) + 1, -1
+        )  # in the segment's flows, by number in those of everybody; the last for none
+        place[number[mine]] = np.arange(int(mine.sum()))
+        place[-1] = -1
+        lost = np.unique(flow[(flow >= 0) & shared[flow] & (place[flow] < 0)]) if len(flows) else flow[:0]
+        findings.append(Finding("segments", len(lost), "flows that are split and lack a segment"))
+        told = assigned[_ENDS].assign(flow=place[assigned["flow"].to_numpy(np.int64)])
+        findings += verify(
+            part,
+            split[mine],
+            *sides,
+            suppressed_trips=int(part["trips"].to_numpy()[place[flow] < 0].sum()),
+            assignment=told if overlapping else None,
+            **{**promise, "k_areas": None},  # of areas it asks that enough people of all segments together use them
         )
-
-    return [
-        matrix(start.to_pydatetime(), end.to_pydatetime())
-        for start, end in zip(starts, ends, strict=True)
-        if start in used
-    ]
+    return findings
 
 
-def _content(product: Product, lake: Lake, day: date, time_bin: datetime) -> Content:
-    folder, here = lake.read(product.product, "anonymized", day), [("time_bin", "==", pd.Timestamp(time_bin))]
-    rows = pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet", filters=here)
-    areas = pd.read_parquet(folder / "areas.parquet", filters=here).explode("tiles").rename(columns={"tiles": "tile"})
+def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Finding]:
+    """What the auditor finds in a day's release next to every other one, of whatever product, that shares its input.
+
+    Time bins and tiles must be those of the other releases: other bins are refused because rows tell no more than their
+    bin (PRIVACY rule 6), other tiles because trips cannot be matched.
+    """
+    facts, tables = release_facts(product, lake, day), Tables.of_day(product, lake, day)
+    candidate = matrices(facts, tables, time_bins(product, tables, day))
+    findings: list[Finding] = []
+    others: list[PublishedMatrix] = []
+    for manifest in sharing(lake, store, product, day):
+        if manifest["release_id"] == facts["release_id"]:
+            continue
+        same = {**manifest, "data_sha256": product.data_sha256}  # as far as anybody can tell
+        kept = kept_tables(lake, manifest)
+        if kept is None:
+            others.append(unreadable(same))
+            continue
+        published = matrices(same, *kept)
+        refused = _unlike(candidate, facts, published, manifest)
+        findings += refused
+        others += [] if refused else published
+    return added_up([*findings, *audit(candidate, others)])
+
+
+def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
+    """What names the release of a day's files and says with which others it shares input; part of its manifest."""
     parameters = lake.figures(product.product, "anonymized", day)["parameters"]
-    algorithm: Any = registry.find("anonymize", parameters["algorithm"]).cls
-    origin, destination = (areas.loc[areas["side"] == side, ["area", "tile"]] for side in ("origin", "destination"))
-    return Content(
-        flows=pd.read_parquet(folder / "flows.parquet", filters=here),
-        origin_tiles=origin,
-        destination_tiles=destination,
-        rows=rows.rename(columns={"time_bin": "time"}),
-        assignment=pd.read_parquet(folder / "assignment.parquet", filters=here) if algorithm.overlapping else None,
-    )
+    input_hash = sha256(lake.read(product.product, "od", day) / "person_rows.parquet")
+    identity = {
+        "input": input_hash,
+        "parameters": parameters,
+        "hierarchy": product.hierarchy.model_dump(),
+        "odanon": version("odanon"),
+    }
+    return {
+        "release_id": release_id(product.product, day, identity),
+        "product": product.product,
+        "window_start": day.isoformat(),
+        "timezone": product.timezone,
+        "data_sha256": product.data_sha256,
+        "input_sha256": input_hash,
+        "parameters": {
+            **parameters,
+            "zoning": product.zoning.model_dump(),
+            "hierarchy": product.hierarchy.model_dump(),
+        },
+        **({"segments": list(product.segmented)} if product.segmented else {}),
+    }
+
+
+def _unlike(
+    candidate: list[PublishedMatrix],
+    facts: dict[str, Any],
+    published: list[PublishedMatrix],
+    manifest: dict[str, Any],
+) -> list[Finding]:
+    """Why two releases that share input cannot be compared."""
+    where = f"together with {manifest['release_id']}"
+    meeting = [(one, two) for one in candidate for two in published if one.overlaps(two)]
+    if not meeting:
+        return []
+    tiles = [json.dumps(told["parameters"]["zoning"], sort_keys=True, default=str) for told in (facts, manifest)]
+    if tiles[0] != tiles[1]:
+        return [Finding("comparable", 1, f"the same people on other tiles, {where}")]
+    other = sum((one.start, one.end) != (two.start, two.end) for one, two in meeting)
+    if other:
+        what = "time bins that overlap without being the same, whose numbers may only be sums of each other"
+        return [Finding("base-window", other, f"{what}, {where}")]
+    return []
 
 
 def _by_bin(table: pd.DataFrame) -> dict[Any, pd.DataFrame]:

@@ -2,20 +2,25 @@
 
 import json
 import os
-from contextlib import AbstractContextManager
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odanon.errors import OdanonError
-from odanon_assets.files import new_folder, to_json
+from odanon_assets.files import locked, new_folder, remove_drafts, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROOT_VARIABLE = "ODANON_ROOT"
 PRODUCTS_VARIABLE = "ODANON_PRODUCTS"
+# Stages whose tables hold rows of single people, or counts below k; `released` is what the auditor keeps.
+_PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "released")
 
 
 def default_root() -> Path:
@@ -54,6 +59,66 @@ class Lake:
     def figures(self, product: str, stage: str, day: date) -> dict[str, Any]:
         """The figures that a stage wrote beside its tables."""
         return json.loads((self.read(product, stage, day) / "figures.json").read_text())
+
+    @contextmanager
+    def locked(self, names: Iterable[str]) -> Iterator[None]:
+        """Hold several locks of this root, taken in the order given."""
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(locked(self.root / "locks" / name))
+            yield
+
+    def salt(self, data_sha256: str, day: date) -> bytes:
+        """The random part of the pseudonym key of a data set and day; made once, gone when it is forgotten."""
+        path = self._salt(data_sha256, day)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+            draft.touch(mode=0o600)
+            draft.write_bytes(secrets.token_bytes(32))
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass  # another process made it first; its salt holds
+            finally:
+                draft.unlink()
+        return path.read_bytes()
+
+    def _salt(self, data_sha256: str, day: date) -> Path:
+        return self.root / "keys" / data_sha256 / day.isoformat()
+
+    def personal_days(self, product: str, data_sha256: str) -> list[date]:
+        """Days of which rows of people or the pseudonym key are kept, in order."""
+        parts = [part for stage in _PERSONAL for part in (self.root / "work" / product / stage).glob("date=*")]
+        kept = {
+            path.name.removeprefix("date=") for path in parts if path.parent.name != "released" or _has_tables(path)
+        }
+        salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
+        return sorted(map(date.fromisoformat, kept | salts))
+
+    def forget(self, product: str, data_sha256: str, day: date, by_name: str, reason: str) -> None:
+        """Delete the rows of people and the pseudonym key of a day (PRIVACY rule 14); manifests of releases stay.
+
+        Who did it and why is added to `deletions.jsonl` first, so that no deletion goes without its line.
+        """
+        line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
+        with (self.root / "deletions.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+        for stage in _PERSONAL:
+            folder = self.folder(product, stage, day)
+            remove_drafts(folder.parent, folder.name)
+            if stage == "released":
+                for path in folder.rglob("*.parquet"):
+                    path.unlink()
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+        self._salt(data_sha256, day).unlink(missing_ok=True)
+
+
+def _has_tables(folder: Path) -> bool:
+    return next(folder.rglob("*.parquet"), None) is not None
 
 
 def write_figures(folder: Path, figures: dict[str, Any]) -> dict[str, Any]:

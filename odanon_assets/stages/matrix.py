@@ -9,32 +9,46 @@ import pandas as pd
 
 from odanon.anonymizers.files import read_releases, write_releases
 from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
 from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
 from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of
+from odanon.privacy.published import TOTAL
+from odanon.privacy.segments import split_by_segment
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
-from odanon.trips.od import OD_COLUMNS, merge_rows, od_rows, pair_table
+from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
+from odanon_assets.evidence import SEGMENTS
 from odanon_assets.files import write_parquet
 from odanon_assets.lake import Lake, read_frame, write_figures
+from odanon_assets.stages.limit import time_limit
 from odanon_assets.stages.people import describe_people
+
+_SPLIT = {
+    "time_bin": "datetime64[us, UTC]",
+    "segment": "str",
+    "origin": "str",
+    "destination": "str",
+    "trips": "int64",
+    "persons": "Int64",
+}
 
 
 def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
-    left_out: dict[str, float] = {}
+    outside, left_out = pd.DataFrame(), dict[str, float]()
     if product.source.instance.enters == "od":
         rows = _ready_rows(lake, product, day)
     else:
-        rows, left_out = _counted_rows(lake, product, day, zoning)
+        rows, outside, left_out = _counted_rows(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
         write_parquet(rows, folder / "person_rows.parquet")
-        write_parquet(pairs, folder / "pairs.parquet")
+        write_parquet(pairs if outside.empty else pd.concat([pairs, pair_table(outside)]), folder / "pairs.parquet")
         figures = {
             "od_pairs": len(pairs),
             "od_trips": int(rows["trips"].sum()),
@@ -46,17 +60,26 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
         return write_figures(folder, figures)
 
 
-def _counted_rows(lake: Lake, product: Product, day: date, zoning: Any) -> tuple[pd.DataFrame, dict[str, float]]:
-    """OD rows of the trips of a day, and what was left out: trips outside the zoning and, if so asked, within a tile."""
+def _counted_rows(
+    lake: Lake, product: Product, day: date, zoning: Any
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """OD rows of the trips of a day, those of trips with an unknown end if so asked, and what the first leave out.
+
+    That is trips with an end outside the zoning and, if so asked, within a tile. No tree has a place for an unknown
+    zone, so its rows never go on to anonymisation.
+    """
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
-    parts, total, unknown, intrazonal = [], 0, 0, 0
+    parts, outside, total, unknown, intrazonal = [], [], 0, 0, 0
     for path in sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
         known = pd.notna(origin) & pd.notna(destination)
         inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
         parts.append(od_rows(trips[inside], origin[inside], destination[inside], instants, people))
+        if product.od.unknown == "keep":
+            start, end = (np.where(pd.isna(side), UNKNOWN, side)[~known] for side in (origin, destination))
+            outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
     unknown_share = float(unknown / total) if total else 0.0
     if unknown_share > product.checks.max_unknown_zone:
@@ -64,7 +87,8 @@ def _counted_rows(lake: Lake, product: Product, day: date, zoning: Any) -> tuple
             f"{product.product} {day}: {unknown_share:.1%} of the trips lie outside the zoning, above"
             f" checks.max_unknown_zone = {product.checks.max_unknown_zone:.1%}; widen the zoning or the limit"
         )
-    return merge_rows(parts), {"unknown_zone_share": unknown_share, "intrazonal_dropped": int(intrazonal)}
+    left_out = {"unknown_zone_share": unknown_share, "intrazonal_dropped": int(intrazonal)}
+    return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), left_out
 
 
 def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -108,9 +132,29 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> di
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
-        write_releases(folder, release_window(anonymize, matrices, tree, tree), tree, tree)
+        with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
+            releases = release_window(anonymize, matrices, tree, tree)
+        write_releases(folder, releases, tree, tree)
+        if product.segmented:
+            split = _split(read_rows(lake, product, day), releases, anonymize, tree)
+            write_parquet(split, folder / SEGMENTS)
         figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
         return write_figures(folder, figures)
+
+
+def _split(rows: pd.DataFrame, releases: dict[datetime, Release], anonymize: Any, tree: Hierarchy) -> pd.DataFrame:
+    """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
+    parts = []
+    for time_bin, here in rows.groupby("time_bin", sort=True):
+        whole = releases[_moment(time_bin)]
+        matrices = {str(name): _matrix(part, tree) for name, part in here.groupby("segment", sort=True)}
+        for name, release in split_by_segment(whole, matrices, anonymize, tree, tree).items():
+            if name != TOTAL:
+                labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
+                parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
+    table = pd.concat(parts, ignore_index=True)
+    wanted = [*_SPLIT, *(["weight"] if "weight" in table else [])]
+    return table[wanted].astype(_SPLIT)  # a table without rows has its types too
 
 
 def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
@@ -143,7 +187,17 @@ def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield pd.Timestamp(str(time_bin)).to_pydatetime(), ODMatrix.from_frame(rows, tree, tree)
+        yield _moment(time_bin), _matrix(rows, tree)
+
+
+def _moment(time_bin: Any) -> datetime:
+    return pd.Timestamp(time_bin).to_pydatetime()
+
+
+def _matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+    """Rows of people, or, from a table without ids, of pairs; with weights where there are some."""
+    person, weight = (name if name in rows else None for name in ("person", "weight"))
+    return ODMatrix.from_frame(rows, tree, tree, person=person, weight=weight)
 
 
 def _tile_labels(rows: pd.DataFrame) -> np.ndarray:

@@ -1,7 +1,7 @@
 """From raw traces to trips: the stages that see people."""
 
 from collections.abc import Callable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,14 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
 
     A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
     """
-    key = window_key(product.product, day.isoformat(), simulated=product.source.plugin == "simulated")
+    simulated, data = product.source.plugin == "simulated", product.data_sha256
+    salt = b"" if simulated else lake.salt(data, day)
+    key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
     start, end = day_window(day, product.zone)
     with lake.new(product.product, "traces", day) as folder:
         write_people(product, source, key, folder)
         if source.enters == "traces":
-            tally, people = _shuffle_points(source, start - product.context, end + product.context, key, engine, folder)
+            tally, people = _shuffle_points(source, start, end, product.context, key, engine, folder)
         else:
             tally, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         figures = {
@@ -45,21 +47,22 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
             "quarantined": tally.quarantined,
             "quarantined_share": tally.quarantined_share,
             "reasons": tally.reasons,
+            "unreadable_neighbours": tally.unreadable_neighbours,
         }
         return write_figures(folder, figures)
 
 
 def _shuffle_points(
-    source: Any, start: datetime, end: datetime, key: bytes, engine: Any, folder: Path
+    source: Any, start: datetime, end: datetime, context: timedelta, key: bytes, engine: Any, folder: Path
 ) -> tuple[Tally, int]:
-    """Points in buckets of whole people; returns the counts and the number of people."""
+    """Points of a window and its context in buckets of whole people; returns the counts and the number of people."""
 
     def read(part: Any) -> Iterator[pd.DataFrame]:
-        return part.batches(start, end)
+        return part.batches(start, end, context)
 
     def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
         tally = Tally()
-        points = validate(batch, start, end, tally)
+        points = validate(batch, start - context, end + context, tally)
         return points.assign(person=pseudonyms(points["person"], key)), tally
 
     tallies, buckets = engine.shuffle([source], read, prepare, folder)
@@ -67,6 +70,7 @@ def _shuffle_points(
     for tally in tallies:
         total.read += tally.read
         total.outside_window += tally.outside_window
+        total.unreadable_neighbours += tally.unreadable_neighbours
         for reason, count in tally.reasons.items():
             total.reasons[reason] += count
     for bucket in buckets:
@@ -86,13 +90,14 @@ def _keep_ready(
     if not parts:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
     rows = pd.concat(parts, ignore_index=True)
-    if "person" not in rows:
-        write_parquet(rows, folder / bucket_name(0))
-        return tally, 0
-    rows["person"] = pseudonyms(rows["person"].astype("str"), key)
+    if "person" in rows:
+        rows["person"] = pseudonyms(rows["person"].astype("str"), key)
     fresh = rows.drop_duplicates()
     tally.duplicates += len(rows) - len(fresh)
     fresh = fresh.sort_values(list(fresh.columns), ignore_index=True)
+    if "person" not in fresh:
+        write_parquet(fresh, folder / bucket_name(0))
+        return tally, 0
     for number in range(buckets):
         write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
     return tally, int(fresh["person"].nunique())

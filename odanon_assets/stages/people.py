@@ -39,7 +39,7 @@ def write_people(product: Product, source: Any, key: bytes, folder: Path) -> Non
 def _attribute_table(product: Product, source: Any) -> pd.DataFrame:
     assert product.people is not None
     if product.people.table is not None:
-        return read_table(product.people.table)
+        return read_table(product.people.table, product.people.id)
     if not hasattr(source, "persons"):
         raise OdanonError(
             f"{product.product}: the source {product.source.plugin} has no table of people; set people.table"
@@ -47,10 +47,10 @@ def _attribute_table(product: Product, source: Any) -> pd.DataFrame:
     return pd.concat(list(source.persons()), ignore_index=True)
 
 
-def read_table(path: str) -> pd.DataFrame:
-    """A small table from Parquet or CSV."""
+def read_table(path: str, names: str) -> pd.DataFrame:
+    """A small table from Parquet or CSV; the column `names` holds ids, whose leading zeros count."""
     try:
-        return pd.read_parquet(path) if path.endswith(".parquet") else pd.read_csv(path)
+        return pd.read_parquet(path) if path.endswith(".parquet") else pd.read_csv(path, dtype={names: "str"})
     except (OSError, ValueError):
         raise OdanonError(f"{path} cannot be read as a table; give a Parquet or CSV file that exists") from None
 
@@ -70,6 +70,7 @@ def describe_people(product: Product, lake: Lake, day: date, zoning: Any) -> pd.
     if product.people is not None:
         known = read_frame(lake.read(product.product, "traces", day) / PEOPLE)
         people = people.merge(known, on="person", how="left")
+    _refuse_slashes(product, people)
     described = people[["person"]].assign(
         segment=segment_labels(people[product.people.segments if product.people else []])
     )
@@ -78,6 +79,16 @@ def describe_people(product: Product, lake: Lake, day: date, zoning: Any) -> pd.
     if product.population is not None:
         described["weight"] = _expanded(product.population, people, zoning)
     return described
+
+
+def _refuse_slashes(product: Product, people: pd.DataFrame) -> None:
+    """A slash separates the values of a segment's attributes, so none may hold one."""
+    names = product.segmented if len(product.segmented) > 1 else ()
+    for name in names:
+        if people[name].astype("str").str.contains("/").any():
+            raise OdanonError(
+                f"{product.product}: the attribute {name!r} of people holds a value with a slash; write it without"
+            )
 
 
 def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
@@ -90,7 +101,7 @@ def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
 
 
 def _expanded(rules: Population, people: pd.DataFrame, zoning: Any) -> np.ndarray:
-    table = read_table(rules.table)
+    table = read_table(rules.table, rules.zone)
     for name in (rules.zone, rules.inhabitants):
         if name not in table.columns:
             raise OdanonError(f"{rules.table} has no column {name!r}; correct population")

@@ -1,7 +1,8 @@
-"""The last stage: verify once more, assemble the public tables, publish."""
+"""The last stage: assemble the public tables, verify and audit once more, publish."""
 
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,15 +12,16 @@ from odanon.anonymizers.zones import release_zones
 from odanon.errors import OdanonError
 from odanon.privacy.bands import persons_band, rounded
 from odanon.privacy.promise import promise
+from odanon.privacy.published import TOTAL
 from odanon.product import Product
 from odanon.report.release import render_release
-from odanon_assets.files import sha256
-from odanon_assets.gate import verify_day
-from odanon_assets.lake import Lake, write_figures
+from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
+from odanon_assets.gate import audit_day, release_facts, verify_day
+from odanon_assets.lake import Lake, read_frame, write_figures
 from odanon_assets.stages.matrix import read_tree
-from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
+from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.interface import Act, Store
+from odanon_assets.stores.interface import Act, Store, data_locks, window_of
 
 # Metrics that are made public, rounded, and the plain words they are published under.
 _PUBLIC_METRICS = {
@@ -36,13 +38,15 @@ _PUBLIC_METRICS = {
 def published(
     product: Product, lake: Lake, day: date, *, zoning: Any, store: Store, act: Act | None = None
 ) -> dict[str, Any]:
-    """Refuse what the verifier refuses, whoever launched this; else publish the day's release.
+    """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
 
-    The verifier is asked while the store holds the window's lock, right before the release is written. An `act`
-    replaces a release that the window already shows.
+    Both are asked right before the release is written, while the store holds the window's lock and nobody else can
+    publish anything of the same data and time. An `act` replaces a release that the window already shows.
     """
     bundle = make_bundle(product, lake, day, zoning)
-    fresh = store.publish(bundle, lambda: _refuse_unless_verified(product, lake, day), act)
+    with lake.locked(data_locks(bundle.manifest)):
+        fresh = store.publish(bundle, lambda: _pass(product, lake, day, store, bundle), act)
+        confirm(lake, bundle.manifest)
     with lake.new(product.product, "published", day) as receipt:
         figures = {
             "release_id": bundle.release_id,
@@ -55,44 +59,38 @@ def published(
         return write_figures(receipt, figures)
 
 
-def _refuse_unless_verified(product: Product, lake: Lake, day: date) -> None:
-    findings = verify_day(product, lake, day)
+def _pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> None:
+    """The gate: raises a sentence that names the rules, and the other release where there is one."""
+    window = window_of(bundle.manifest)
+    shared = store.sharing(product.product, product.data_sha256, *window)
+    drop_unpublished(lake, product.product, day, {manifest["release_id"] for manifest in shared})
+    findings = verify_day(product, lake, day) or audit_day(product, lake, day, store)
     if findings:
         raise OdanonError(
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
+    keep(product, lake, day, bundle.manifest)
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
     """The public tables, report and manifest of a day; the same bytes for the same input."""
-    name = product.product
-    parameters = lake.figures(name, "anonymized", day)["parameters"]
-    input_hash = sha256(lake.read(name, "od", day) / "person_rows.parquet")
-    identity = {"input": input_hash, "parameters": parameters, "hierarchy": product.hierarchy.model_dump()}
-    release = release_id(name, day, {**identity, "odanon": version("odanon")})
+    name, facts = product.product, release_facts(product, lake, day)
+    release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
     tree = read_tree(lake, product, day)
     flows = public_flows(product, lake, day, release, parameters["k"])
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     manifest = {
-        "release_id": release,
-        "product": name,
+        **facts,
         "title": product.title,
         "owner": product.owner,
-        "window_start": day.isoformat(),
-        "timezone": product.timezone,
         "licence": product.publish.licence,
         "promise": promise(parameters),
-        "parameters": {
-            **parameters,
-            "zoning": product.zoning.model_dump(),
-            "hierarchy": product.hierarchy.model_dump(),
-        },
         "metrics": _public_metrics(lake.figures(name, "metrics", day), flows),
         "input_counts": _input_counts(product, lake, day),
-        "input_sha256": input_hash,
         "verifier": "passed",
+        "auditor": "passed",
         "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
     }
     report = render_release(flows, zones, manifest)
@@ -101,13 +99,13 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
 
 def public_flows(product: Product, lake: Lake, day: date, release: str, k: int) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15)."""
-    flows = pd.read_parquet(lake.read(product.product, "anonymized", day) / "flows.parquet")
+    flows = _shown_flows(lake.read(product.product, "anonymized", day))
     public = pd.DataFrame(
         {
             "product": product.product,
             "window_start": day,
             "time_bin": flows["time_bin"],
-            "segment": "all",
+            "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
             "trips": flows["trips"],
@@ -118,8 +116,21 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, k: int) 
     return public[list(FLOW_COLUMNS)]
 
 
+def _shown_flows(folder: Path) -> pd.DataFrame:
+    """Flows of everybody, or by segment where that is safe; each is shown in one of the two ways (PRIVACY rule 6)."""
+    flows = read_frame(folder / "flows.parquet").assign(segment=TOTAL)
+    if not (folder / SEGMENTS).is_file():
+        return flows
+    split, keys = read_frame(folder / SEGMENTS), ["time_bin", "origin", "destination"]
+    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(pd.MultiIndex.from_frame(split[keys]))
+    whole = flows.assign(place=range(len(flows))).drop(index=flows.index[places])
+    shown = pd.concat([whole, split.assign(place=places)], ignore_index=True)
+    return shown.sort_values(["place", "segment"], ignore_index=True)
+
+
 def _public_metrics(figures: dict[str, float], flows: pd.DataFrame) -> dict[str, Any]:
     public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
+    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
 

@@ -9,7 +9,7 @@ _FLOW_FIELDS = (
     ("product", "string", "Name of the data product."),
     ("window_start", "date", "First local day of the window that the release covers."),
     ("time_bin", "datetime", "Start of the time bin of departure, in UTC."),
-    ("segment", "string", "Part of the population; all when there is one."),
+    ("segment", "string", "Part of the population; all: everybody, in a flow that is not split."),
     ("origin_zone", "string", "Zone where the trips start."),
     ("destination_zone", "string", "Zone where the trips end."),
     ("trips", "integer", "Number of trips."),

@@ -7,11 +7,9 @@ A release is visible once its window's pointer names it; the pointer is written 
 its window, so that a release and its entry appear in one step.
 """
 
-import fcntl
 import getpass
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,10 +18,20 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.files import new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
+from odanon_assets.files import locked, new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.content import sealed_manifest
-from odanon_assets.stores.interface import AUDIT_COLUMNS, LEDGER_COLUMNS, Act, Gate, closed, ledger_row, refusal
+from odanon_assets.stores.interface import (
+    AUDIT_COLUMNS,
+    LEDGER_COLUMNS,
+    Act,
+    Gate,
+    closed,
+    days_near,
+    ledger_row,
+    refusal,
+    shares_input,
+)
 from odanon_assets.stores.verify import MANIFEST, folder_problems, read_parts
 
 if TYPE_CHECKING:
@@ -130,6 +138,16 @@ class EmbeddedStore:
                 rows.append(ledger_row(manifest, "visible" if release in visible else gone))
         return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
 
+    def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+        found = [
+            self._home(name) / "releases" / entry["release_id"] / MANIFEST
+            for name in self._products()
+            for day in days_near(start, end)
+            for entry in self._pointer(name, day)["history"]
+        ]
+        manifests = [json.loads(path.read_text(encoding="utf-8")) for path in dict.fromkeys(found)]
+        return [manifest for manifest in manifests if shares_input(manifest, product, data_sha256, start, end)]
+
     def audit_log(self) -> pd.DataFrame:
         entries = [
             {**entry, "product": product, "window_start": window}
@@ -215,14 +233,9 @@ class EmbeddedStore:
         published = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return sealed_manifest(bundle, published.get("files", {})) == (folder / MANIFEST).read_text(encoding="utf-8")
 
-    @contextmanager
-    def _locked(self, product: str, window_start: date) -> Iterator[None]:
-        """One publisher per window at a time, across processes; the lock ends with its holder."""
-        path = self._home(product) / "locks" / f"{window_start}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+    def _locked(self, product: str, window_start: date) -> AbstractContextManager[None]:
+        """One publisher per window at a time."""
+        return locked(self._home(product) / "locks" / f"{window_start}")
 
 
 def _write_release(bundle: Bundle, folder: Path) -> None:

@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.trips.window import day_window
 from odanon_assets.stores.bundle import Bundle
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ LEDGER_COLUMNS = (
     "status",
     "zoning_version",
     "input_sha256",
+    "data_sha256",
     "parameters",
     "code_version",
     "manifest_sha256",
@@ -78,6 +81,9 @@ class Store(Protocol):
     def ledger(self) -> pd.DataFrame:
         """Every release ever published: visible, superseded or purged (LEDGER_COLUMNS)."""
 
+    def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+        """Manifests of all releases ever published that share input with one of [start, end); see `shares_input`."""
+
     def audit_log(self) -> pd.DataFrame:
         """Every act in order (AUDIT_COLUMNS)."""
 
@@ -103,6 +109,36 @@ def zoning_version(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def window_of(manifest: dict[str, Any]) -> tuple[datetime, datetime]:
+    """The instants between which a release's trips depart."""
+    zone = ZoneInfo(manifest["timezone"])
+    return day_window(date.fromisoformat(manifest["window_start"]), zone)
+
+
+def shares_input(manifest: dict[str, Any], product: str, data_sha256: str, start: datetime, end: datetime) -> bool:
+    """Whether a release and one of a product and data in [start, end) may count the same trip.
+
+    The same product is taken to be about the same people even if it reads other data now, and so is unknown data.
+    """
+    first, last = window_of(manifest)
+    same = manifest["product"] == product or manifest.get("data_sha256") in (None, data_sha256)
+    return same and first < end and start < last
+
+
+def data_locks(manifest: dict[str, Any]) -> list[str]:
+    """Names of locks, in order, of which any two releases that share input have one in common."""
+    start, end = window_of(manifest)
+    last = (end - timedelta(microseconds=1)).date()
+    days = [start.date() + timedelta(days=n) for n in range((last - start.date()).days + 1)]
+    return [f"{manifest.get('data_sha256')} {day}" for day in days]
+
+
+def days_near(start: datetime, end: datetime) -> list[date]:
+    """Local days, of whatever time zone, that can overlap [start, end)."""
+    first, last = start.date() - timedelta(days=1), end.date() + timedelta(days=1)
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
 def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:
     """A release's line in the ledger, in the order of LEDGER_COLUMNS."""
     return (
@@ -112,6 +148,7 @@ def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:
         status,
         zoning_version(manifest),
         manifest.get("input_sha256"),
+        manifest.get("data_sha256"),
         json.dumps(manifest.get("parameters", {}), sort_keys=True),
         manifest.get("versions", {}).get("odanon"),
         manifest["manifest_sha256"],

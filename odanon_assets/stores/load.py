@@ -36,14 +36,16 @@ def release(connection: Connection, bundle: Bundle, manifest: str) -> int:
     )
     release_no = connection.execute(
         text(
-            "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
-            " VALUES (:id, :product, :window, :version, :manifest, :report) RETURNING release_no"
+            "INSERT INTO published.release"
+            " (release_id, product, window_start, zoning_version, data_sha256, manifest, report)"
+            " VALUES (:id, :product, :window, :version, :data, :manifest, :report) RETURNING release_no"
         ),
         {
             "id": bundle.release_id,
             "product": bundle.product,
             "window": bundle.window_start,
             "version": version,
+            "data": parsed.get("data_sha256"),
             "manifest": manifest,
             "report": bundle.report,
         },

@@ -19,8 +19,11 @@ from odanon_assets.stores.interface import (
     Act,
     Gate,
     closed,
+    data_locks,
+    days_near,
     ledger_row,
     refusal,
+    shares_input,
 )
 from odanon_assets.stores.verify import content_problems, read_sealed
 
@@ -42,6 +45,7 @@ class PostgisStore:
             connection.execute(text("SELECT odanon.ensure_month(:day)"), {"day": bundle.window_start})
         with transaction(self.url) as connection:
             _lock(connection, bundle.product, bundle.window_start)
+            _lock_data(connection, bundle.manifest)
             manifest = sealed_manifest(bundle)
             current = _pointer(connection, bundle.product, bundle.window_start)
             if current is not None and current.manifest == manifest and not current.purged:
@@ -151,6 +155,20 @@ class PostgisStore:
             ).all()
         return pd.DataFrame([ledger_row(json.loads(m), status) for m, status in rows], columns=list(LEDGER_COLUMNS))
 
+    def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
+        days = days_near(start, end)
+        with transaction(self.url) as connection:
+            found = connection.execute(
+                text(
+                    "SELECT manifest FROM published.release WHERE"
+                    " (data_sha256 = :data OR data_sha256 IS NULL OR product = :product)"
+                    " AND window_start BETWEEN :first AND :last ORDER BY release_no"
+                ),
+                {"data": data_sha256, "product": product, "first": days[0], "last": days[-1]},
+            ).scalars()
+            manifests = [json.loads(manifest) for manifest in found]
+        return [manifest for manifest in manifests if shares_input(manifest, product, data_sha256, start, end)]
+
     def audit_log(self) -> pd.DataFrame:
         with transaction(self.url) as connection:
             rows = connection.execute(
@@ -230,6 +248,12 @@ def _lock(connection: Connection, product: str, window_start: date) -> None:
     connection.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"), {"key": f"odanon {product} {window_start}"}
     )
+
+
+def _lock_data(connection: Connection, manifest: dict[str, Any]) -> None:
+    """One publisher per data set and time at a time, so that no two products pass the auditor side by side."""
+    for name in data_locks(manifest):
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"), {"key": f"odanon {name}"})
 
 
 def _pointer(connection: Connection, product: str, window_start: date) -> Any:

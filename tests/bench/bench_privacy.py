@@ -103,7 +103,7 @@ def ledger(n_products: int) -> None:
             for day in range(365):
                 store.publish(bundle(day=START.date() + day * DAY, product=f"p{number}", data_sha256="phones"), accept)
         title = f"ledger, a day's companions among {n_products * 365:,} releases"
-        measure(title, lambda: store.sharing("phones", START + 300 * DAY, START + 301 * DAY))
+        measure(title, lambda: store.sharing("p0", "phones", START + 300 * DAY, START + 301 * DAY))
 
 
 if __name__ == "__main__":

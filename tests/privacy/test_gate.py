@@ -1,13 +1,12 @@
 """The gate on the files of a day: honest files pass, whatever a bad anonymiser leaves there is refused."""
 
-import shutil
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 import pytest
 from privacy_city import CITY, people
@@ -17,21 +16,16 @@ from odanon.anonymizers.files import write_releases
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.hierarchy.parquet import to_parquet
 from odanon.plugin import parameters_of
-from odanon_assets.gate import audit_day, day_matrices, verify_day
+from odanon.privacy.segments import split_by_segment
+from odanon_assets.gate import verify_day
 from odanon_assets.lake import Lake, write_figures
 
 DAY = date(2026, 3, 2)
 HOURS = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (8, 9)]
 
 
-def product(name: str, data: str = "phones") -> Any:
-    return SimpleNamespace(
-        product=name,
-        zone=ZoneInfo("UTC"),
-        source=SimpleNamespace(model_dump=lambda mode: {"plugin": data}),
-        od=SimpleNamespace(bin=timedelta(hours=1)),
-        anonymize=SimpleNamespace(instance=SimpleNamespace(k=10, unit="persons")),
-    )
+def product(name: str, segmented: tuple[str, ...] = ()) -> Any:
+    return SimpleNamespace(product=name, segmented=segmented)
 
 
 def write_day(lake: Lake, name: str, **promise: Any) -> None:
@@ -109,32 +103,73 @@ def test_noisy_counts_are_refused(lake: Lake) -> None:
     assert "verifiable" in {f.rule for f in verify_day(product("flows"), lake, DAY)}
 
 
-def publish(lake: Lake, name: str) -> None:
-    with lake.new(name, "published", DAY) as folder:
-        write_figures(folder, {"release_id": f"{name}-1"})
+SPLIT = ["time_bin", "segment", "origin", "destination", "trips", "persons"]
 
 
-def test_two_products_of_one_source_and_day_are_audited_bin_by_bin(lake: Lake) -> None:
-    write_day(lake, "coarse", k=15)
-    both = [product("flows"), product("coarse")]
-    assert [matrix.start for matrix in day_matrices(both[0], lake, DAY, "flows-1")] == HOURS
-    assert audit_day(both[1], lake, DAY, "coarse-1", both) == []  # nothing is published yet
-    publish(lake, "flows")
-    findings = audit_day(both[1], lake, DAY, "coarse-1", both)
-    assert {finding.rule for finding in findings} == {"nested-difference"}
-    assert all("flows-1" in str(finding) for finding in findings)
-    assert audit_day(both[0], lake, DAY, "flows-1", both) == []  # not compared with itself
+@pytest.fixture
+def by_sex(lake: Lake) -> Any:
+    """The same day with its flows split by sex where that is safe."""
+    made = product("flows", segmented=("sex",))
+    plugin = registry.create("anonymize", "atg-joint", {"k": 10})
+    path = lake.read("flows", "od", DAY) / "person_rows.parquet"
+    rows = pd.read_parquet(path)
+    rows["segment"] = pd.Series(np.where(rows["person"] % 2, "F", "M"), dtype="str").to_numpy()
+    rows.to_parquet(path)
+    parts = []
+    for hour in HOURS:
+        here = rows[rows["time_bin"] == pd.Timestamp(hour)]
+        whole = plugin.anonymize(ODMatrix.from_frame(here, CITY, CITY), CITY, CITY)
+        matrices = {sex: ODMatrix.from_frame(part, CITY, CITY) for sex, part in here.groupby("segment")}
+        for sex, release in split_by_segment(whole, matrices, plugin, CITY, CITY).items():
+            if sex != "all":
+                parts.append(release.flows.assign(time_bin=pd.Timestamp(hour).as_unit("us"), segment=sex))
+    split = pd.concat(parts).astype({"origin": "str", "destination": "str", "segment": "str"})
+    assert len(split) > 10
+    split[SPLIT].to_parquet(lake.read("flows", "anonymized", DAY) / "segments.parquet", index=False)
+    return made
 
 
-def test_products_of_other_sources_are_not_compared(lake: Lake) -> None:
-    write_day(lake, "coarse", k=15)
-    publish(lake, "flows")
-    assert audit_day(product("coarse", "bikes"), lake, DAY, "coarse-1", [product("flows")]) == []
+def change_split(lake: Lake, by_sex: Any, how: Callable[[pd.DataFrame], pd.DataFrame]) -> set[str]:
+    path = lake.read("flows", "anonymized", DAY) / "segments.parquet"
+    how(pd.read_parquet(path)).to_parquet(path)
+    return {finding.rule for finding in verify_day(by_sex, lake, DAY)}
 
 
-def test_a_published_day_whose_input_is_gone_cannot_be_judged(lake: Lake) -> None:
-    write_day(lake, "coarse", k=15)
-    publish(lake, "flows")
-    shutil.rmtree(lake.folder("flows", "od", DAY))
-    findings = audit_day(product("coarse"), lake, DAY, "coarse-1", [product("flows")])
-    assert {finding.rule for finding in findings} == {"input-kept"}
+def test_an_honest_day_by_segments_passes(lake: Lake, by_sex: Any) -> None:
+    assert verify_day(by_sex, lake, DAY) == []
+
+
+def test_a_wrong_share_of_a_segment_is_refused(lake: Lake, by_sex: Any) -> None:
+    assert {"volumes", "conservation"} <= change_split(lake, by_sex, lambda t: t.assign(trips=t["trips"] + 1))
+
+
+def test_a_split_flow_without_one_of_its_segments_is_refused(lake: Lake, by_sex: Any) -> None:
+    assert "segments" in change_split(lake, by_sex, lambda t: t.iloc[1:])
+
+
+def test_a_split_flow_that_everybody_does_not_have_is_refused(lake: Lake, by_sex: Any) -> None:
+    def stray(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(destination=["elsewhere", *table["destination"].iloc[1:]])
+
+    assert "segments" in change_split(lake, by_sex, stray)
+
+
+def test_a_segment_below_k_is_refused(lake: Lake, by_sex: Any) -> None:
+    """A flow of k people that is shown by sex although one sex has fewer."""
+    folder = lake.read("flows", "anonymized", DAY)
+    rows = pd.read_parquet(lake.read("flows", "od", DAY) / "person_rows.parquet")
+    flows, split = pd.read_parquet(folder / "flows.parquet"), pd.read_parquet(folder / "segments.parquet")
+    keys = ["time_bin", "origin", "destination"]
+    whole = flows.merge(split[keys], how="left", indicator=True).query("_merge == 'left_only'")
+    listed = pd.read_parquet(folder / "areas.parquet").set_index(["time_bin", "side", "area"])["tiles"]
+
+    def shown_by_sex(flow: Any) -> pd.DataFrame:
+        inside = rows["time_bin"] == flow.time_bin
+        for side in ("origin", "destination"):
+            inside &= rows[side].isin(list(listed.loc[(flow.time_bin, side, getattr(flow, side))]))
+        counted = rows[inside].groupby("segment").agg(trips=("trips", "sum"), persons=("person", "nunique"))
+        return counted.reset_index().assign(**{name: getattr(flow, name) for name in keys})[SPLIT]
+
+    added = shown_by_sex(next(whole.itertuples()))
+    assert added["persons"].min() < 10
+    assert change_split(lake, by_sex, lambda t: pd.concat([t, added])) == {"at-least-k"}

@@ -30,20 +30,22 @@ def as_role(url: str, role: str) -> str:
     return f"{url}?options=-c%20role%3D{role}"
 
 
-def test_an_empty_database_and_the_previous_version_end_alike(fresh_database: str, database: str) -> None:
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_an_empty_database_and_earlier_versions_end_alike(version: str, fresh_database: str, database: str) -> None:
     assert "run `odanon db init`" in " ".join(schema.check(fresh_database))
-    schema.init(fresh_database, "0001")
+    schema.init(fresh_database, version)
     run_sql(
         fresh_database,
         "INSERT INTO published.zoning (version) VALUES ('v');"
         "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
-        " VALUES ('r', 'town', '2026-03-02', 'v', '{}', '');"
+        " VALUES ('r', 'town', '2026-03-02', 'v', '{\"data_sha256\": \"ab\"}', '');"
         "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1)",
     )
     assert schema.check(fresh_database) != []
     schema.init(fresh_database)
     assert schema.check(fresh_database) == []
     assert ask(fresh_database, "SELECT release_id FROM published.releases") == [("r",)]
+    assert ask(fresh_database, "SELECT data_sha256 FROM published.release") == [("ab",)]
     schema.init(fresh_database)  # once more changes nothing
     assert schema.check(fresh_database) == []
     columns = (

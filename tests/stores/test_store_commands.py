@@ -130,8 +130,16 @@ def test_a_day_runs_into_postgis_and_can_be_superseded(
     assert skipped.skipped
     other = small_product(workspace / "pipelines", publish=publish, anonymize={"plugin": "atg-joint", "k": 12})
     (refused,) = run_days(other, [DAYS[0]], resume=False)
+    assert str(first) in refused.error
+    act = ("supersede", "small", "--date", "2026-03-02", "--by", "Ada", "--reason", "k was too small")
+    with pytest.raises(OdanonError, match=f"not published: nested-difference: .*{first}"):
+        called(*act)  # who has both can subtract
+    assert store.released("small", DAYS[0]) == first
+    same = {"plugin": "atg-joint", "k": 5, "max_tiles": 100_000}  # a limit that changes no flow
+    relabelled = small_product(workspace / "pipelines", publish=publish, anonymize=same)
+    (refused,) = run_days(relabelled, [DAYS[0]], resume=False)
     assert "a release is never changed" in refused.error
-    shown = called("supersede", "small", "--date", "2026-03-02", "--by", "Ada", "--reason", "k was too small")
+    shown = called(*act)
     second = store.released("small", DAYS[0])
     assert second != first
     assert str(second) in shown

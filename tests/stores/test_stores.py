@@ -1,7 +1,7 @@
 """What both stores promise: immutable, atomic, verifiable, audited."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import geopandas
@@ -206,6 +206,24 @@ def test_zoning_versions_have_a_crosswalk(store: Store) -> None:
     table = store.crosswalk("town", old, new)
     pairs = table.set_index(["zone", "area"])["share"].to_dict()
     assert pairs == pytest.approx({("z1", "a"): 0.5, ("z2", "a"): 1.0, ("z3", "a"): 0.5, ("z3", "b"): 0.5}, rel=1e-6)
+
+
+def test_the_ledger_knows_which_releases_share_input(store: Store) -> None:
+    """Of the same data or product, or of data that nobody named, at overlapping times; withdrawn ones too."""
+    phones = {"data_sha256": "phones"}
+    mine, replaced = bundle(data_sha256="earlier"), bundle(trips=41, **phones)
+    others = [bundle(product="other", timezone="Asia/Tokyo", **phones), bundle(product="old")]
+    for made in (mine, *others, bundle(product="bikes", data_sha256="bikes"), bundle(day=date(2026, 3, 4), **phones)):
+        store.publish(made, accept)
+    store.publish(replaced, accept, ACT)
+    store.purge("other", DAY, ACT)
+    day = datetime(2026, 3, 2, tzinfo=UTC)
+    found = {manifest["release_id"] for manifest in store.sharing("town", "phones", day, day + timedelta(days=1))}
+    assert found == {release.release_id for release in (mine, replaced, *others)}
+    later = day + timedelta(hours=15)  # the second of March is over in Tokyo
+    names = {manifest["product"] for manifest in store.sharing("town", "phones", later, later + timedelta(hours=1))}
+    assert names == {"town", "old"}
+    assert store.ledger().set_index("release_id")["data_sha256"][mine.release_id] == "earlier"
 
 
 def test_unknown_releases_are_named(store: Store) -> None:

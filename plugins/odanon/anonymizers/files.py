@@ -29,7 +29,8 @@ def write_releases(
         ):
             areas.append(_with_bin(_area_table(side, part, tree), time_bin))
     for name, tables in (("flows", flows), ("assignment", assignments), ("areas", areas)):
-        merged = pa.concat_tables([_plain(table) for table in tables], promote_options="default")
+        # Permissive, since an empty sum of weights is a whole number and a full one is not.
+        merged = pa.concat_tables([_plain(table) for table in tables], promote_options="permissive")
         pq.write_table(merged, folder / f"{name}.parquet", compression="zstd")
 
 
@@ -75,7 +76,9 @@ def _area_table(side: str, areas: Areas, tree: Hierarchy) -> pd.DataFrame:
             "area": pd.Series(areas.label, dtype="str"),
             "level": areas.level,
             "n_tiles": areas.n_tiles,
-            "tiles": [labels[areas.members[a:b]] for a, b in zip(areas.start, areas.start[1:], strict=False)],
+            "tiles": pd.Series(
+                [labels[areas.members[a:b]] for a, b in zip(areas.start, areas.start[1:], strict=False)], dtype=object
+            ),
         }
     )
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from odanon.product import Product
-    from odanon_assets.stores.interface import Store
+    from odanon_assets.stores.interface import Act, Store
 
 ProductName = Annotated[str, typer.Argument(help="Name of the product, as in its file in pipelines/.")]
 UrlVariable = Annotated[
@@ -146,9 +146,14 @@ def purge(
     by: ByName,
     reason: Reason,
     day: Annotated[datetime | None, typer.Option("--date", formats=["%Y-%m-%d"], help="One window.")] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="All windows past publish.retention.")] = False,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Windows past publish.retention, data of people past retention.")
+    ] = False,
 ) -> None:
-    """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed."""
+    """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
+
+    With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
+    """
     from odanon.errors import OdanonError
     from odanon_assets.stores import open_store
     from odanon_assets.stores.interface import Act
@@ -156,10 +161,15 @@ def purge(
     chosen = _product(product)
     if (day is None) != expired:
         raise OdanonError("give either --date or --expired")
-    store, act = open_store(chosen), Act(by, reason)
-    windows = [day.date()] if day is not None else _expired(chosen, store, datetime.now(chosen.zone).date())
+    store, act, today = open_store(chosen), Act(by, reason), datetime.now(chosen.zone).date()
+    if expired and chosen.publish.retention is None and chosen.retention is None:
+        raise OdanonError(f"{product} keeps everything for ever; its file declares no retention nor publish.retention")
+    windows = [day.date()] if day is not None else _expired(chosen, store, today)
     count = sum(store.purge(product, window, act) for window in windows)
     typer.echo(f"{count} windows purged")
+    if expired and chosen.retention is not None:
+        forgotten = _forget(chosen, today - chosen.retention, act)
+        typer.echo(f"rows of people and keys of {forgotten} days deleted")
 
 
 @db.command("init")
@@ -238,10 +248,17 @@ def _area(path: Path) -> "BaseGeometry":
 
 
 def _expired(product: "Product", store: "Store", today: date) -> list[date]:
-    from odanon.errors import OdanonError
-
     retention: timedelta | None = product.publish.retention
-    if retention is None:
-        raise OdanonError(f"{product.product} keeps its windows for ever; its file declares no publish.retention")
     windows = [date.fromisoformat(day) for day in store.windows(product.product)]
-    return [day for day in windows if day < today - retention]
+    return [] if retention is None else [day for day in windows if day < today - retention]
+
+
+def _forget(product: "Product", before: date, act: "Act") -> int:
+    """Delete what is kept of people of the days before a date; how many days there were."""
+    from odanon_assets.lake import Lake, default_root
+
+    lake = Lake(default_root())
+    days = [day for day in lake.personal_days(product.product, product.data_sha256) if day < before]
+    for day in days:
+        lake.forget(product.product, product.data_sha256, day, act.by_name, act.reason)
+    return len(days)

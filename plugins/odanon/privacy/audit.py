@@ -51,7 +51,8 @@ def _audit_group(matrices: list[PublishedMatrix], fresh: set[int]) -> list[Findi
         return [report.finding("input-kept", len(gone), "person-level rows that are no longer kept", gone)]
     by_trips = _without_ids(contents)
     if 0 < len(by_trips) < len(contents):
-        return [report.finding("comparable", len(by_trips), "rows without ids next to rows with ids", by_trips)]
+        everything = range(len(contents))
+        return [report.finding("comparable", len(by_trips), "rows without ids next to rows with ids", everything)]
     k = min(matrix.k for matrix in matrices)  # whoever is in several releases has the weakest of their promises
     trips = Trips.of(contents)
     findings = _compare_inputs(trips, matrices, report, k)

@@ -10,10 +10,11 @@ _STEPS = (1, 2, 5, 10)
 
 
 def persons_band(persons: pd.Series, k: int) -> pd.Categorical:
-    """The band of each number of people, with edges at k, 2k, 5k and 10k."""
+    """The band of each number of people, with edges at k, 2k, 5k and 10k; missing where nobody is counted."""
     edges = [k * step for step in _STEPS]
     labels = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
-    codes: npt.NDArray[np.intp] = np.searchsorted(edges, persons.to_numpy(np.int64), side="right") - 1
+    known = pd.to_numeric(persons).fillna(0).to_numpy(np.int64)
+    codes: npt.NDArray[np.intp] = np.searchsorted(edges, known, side="right") - 1
     return pd.Categorical.from_codes(codes, categories=pd.Index(labels, dtype="str"), ordered=True)
 
 

@@ -18,20 +18,22 @@ _MIN_KEY_BYTES = 16
 _HASH_BLOCK = 64  # bytes; a window key is 32 bytes long
 
 
-def window_key(product: str, window: str, *, simulated: bool) -> bytes:
-    """The key of one product and window, derived from the master key in the environment.
+def window_key(data: str, window: str, *, simulated: bool, salt: bytes = b"") -> bytes:
+    """The key of one data set and window, derived from the master key in the environment.
 
-    Simulated people need no secret, so their products run with a fixed demonstration key.
+    All products of the data set have it, so that the auditor can match people within a window. A `salt` that is
+    deleted later makes the key unrecoverable even for holders of the master key. Simulated people need no secret, so
+    their products run with a fixed demonstration key.
     """
     master = os.environ.get(KEY_VARIABLE, "").encode()
     if not master and simulated:
         master = _DEMO_KEY
     if len(master) < _MIN_KEY_BYTES:
         raise OdanonError(
-            f"product {product} reads real people and {KEY_VARIABLE} is not set (or shorter than {_MIN_KEY_BYTES}"
+            f"the source holds real people and {KEY_VARIABLE} is not set (or shorter than {_MIN_KEY_BYTES}"
             " bytes); export a secret key, for instance from `openssl rand -hex 32`"
         )
-    return hmac.new(master, f"{product}\0{window}".encode(), hashlib.sha256).digest()
+    return hmac.new(master, f"{data}\0{window}\0".encode() + salt, hashlib.sha256).digest()
 
 
 def pseudonyms(ids: pd.Series, key: bytes) -> npt.NDArray[np.int64]:

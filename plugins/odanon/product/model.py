@@ -1,5 +1,7 @@
 """The model of a product file; every field says what it means, because editors and `odanon schema` show it."""
 
+import hashlib
+import json
 import re
 from datetime import date, time, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -104,6 +106,10 @@ class Engine(PluginChoice):
     stage: ClassVar[str] = "engine"
 
 
+class Notifier(PluginChoice):
+    stage: ClassVar[str] = "notify"
+
+
 def _parse_date(value: Any) -> Any:
     return date.fromisoformat(value) if isinstance(value, str) else value
 
@@ -141,6 +147,11 @@ class OD(Section):
         description="time bins by departure: a length that divides a day, or the clock times at which bins start",
     )
     intrazonal: Literal["keep", "drop"] = Field("keep", description="trips that start and end in one tile")
+    unknown: Literal["drop", "keep"] = Field(
+        "drop",
+        description="trips with an end outside the zoning, up to checks.max_unknown_zone: left out, or kept under the zone"
+        " `unknown` in the restricted table of pairs; they are counted and never published",
+    )
     days: Literal["all", "working"] = Field("all", description="which days have a matrix; see calendar")
 
 
@@ -183,6 +194,14 @@ class Checks(Section):
 
     max_quarantined: float = Field(0.05, ge=0, le=1, description="largest share of bad input rows")
     max_unknown_zone: float = Field(0.05, ge=0, le=1, description="largest share of trips outside the zoning")
+    max_change: float = Field(
+        0.5, gt=0, description="change of a volume against the trailing weeks, as a share, that brings a warning"
+    )
+    max_drift: float = Field(0.5, gt=0, description="change of S or Gbar, likewise, that brings a warning")
+    max_anonymize: Duration = Field(
+        timedelta(hours=6),
+        description="longest time for anonymising a day; then it is stopped and nothing is published",
+    )
 
 
 class Publish(Section):
@@ -209,6 +228,8 @@ class Schedule(Section):
 
     cron: str = Field("0 4 * * *", description="cron expression in the product's time zone")
     lag: Duration = Field(timedelta(days=1), description="the run of a morning takes the day this long ago")
+    on_arrival: bool = Field(False, description="also run a day as soon as its source has arrived")
+    look_back: Duration = Field(timedelta(days=14), description="how far back arrivals are looked for")
 
     @field_validator("cron")
     @classmethod
@@ -217,11 +238,11 @@ class Schedule(Section):
             raise ValueError('a cron expression has five fields, such as "0 4 * * *"')
         return value
 
-    @field_validator("lag")
+    @field_validator("lag", "look_back")
     @classmethod
     def _whole_days(cls, value: timedelta) -> timedelta:
         if value < timedelta(days=1) or value % timedelta(days=1):
-            raise ValueError("the lag is a whole number of days, such as 1d or 2d")
+            raise ValueError("write a whole number of days, such as 1d or 2d")
         return value
 
 
@@ -234,6 +255,12 @@ class Product(Section):
     start: Day = Field(description="first day of the product, such as 2026-03-02")
     timezone: str = Field(description="IANA time zone that defines the days, such as Europe/Paris")
     source: Source
+    dataset: str | None = Field(
+        None,
+        min_length=1,
+        description="name of the data behind the source; products of one data set are audited together and share"
+        " pseudonyms; none: those that read the same path, or whose source has the same parameters",
+    )
     context: Duration = Field(
         timedelta(hours=6), description="time read before and after a day, so that stays across midnight are whole"
     )
@@ -249,7 +276,13 @@ class Product(Section):
     metrics: list[Metric] = Field(min_length=1, description="what is measured of a release")
     checks: Checks = Checks()
     publish: Publish = Publish()
+    retention: Duration | None = Field(
+        None,
+        description="person-level data and pseudonym keys of days older than this are deleted by"
+        " `odanon purge --expired`; without it they stay",
+    )
     schedule: Schedule | None = Field(None, description="leave out for a product that is run by hand")
+    alerts: list[Notifier] = Field(description="who is told of failed days, and how")
     engine: Engine
 
     @field_validator("timezone")
@@ -263,7 +296,8 @@ class Product(Section):
     @classmethod
     def _defaults(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            value = {"engine": "local", "metrics": ["generalisation", "reconstruction"], **value}
+            defaults = {"engine": "local", "metrics": ["generalisation", "reconstruction"], "alerts": ["log"]}
+            value = {**defaults, **value}
         return value
 
     @model_validator(mode="after")
@@ -294,6 +328,23 @@ class Product(Section):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
+
+    @property
+    def data_sha256(self) -> str:
+        """The identity of the people behind the product: products with the same one may be subtracted.
+
+        The path of a source of files says it alone, however its columns are read.
+        """
+        told = self.dataset or getattr(self.source.instance, "path", None) or self.source.model_dump(mode="json")
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def segmented(self) -> tuple[str, ...]:
+        """The attributes whose values make the segments, none for a product of everybody."""
+        if self.people is not None and self.people.segments:
+            return tuple(self.people.segments)
+        column = getattr(self.source.instance, "segment", None)
+        return () if column is None else (column,)
 
     @property
     def slug(self) -> str:

@@ -9,5 +9,5 @@ def product_schema() -> str:
     """The schema with the plugins installed now, as stable text."""
     schema = Product.model_json_schema(mode="validation")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["required"] = [key for key in schema["required"] if key not in ("engine", "metrics")]
+    schema["required"] = [key for key in schema["required"] if key not in ("alerts", "engine", "metrics")]
     return json.dumps(schema, indent=1, sort_keys=True) + "\n"

@@ -9,7 +9,7 @@
   const opposite = { origin: "destination", destination: "origin" };
   const wholeWindow = bins.every((bin) => /^\d\d:\d\d/.test(bin.label)) ? "All day" : "All times";
   const mostLines = 40;
-  const state = { side: "origin", zone: -1, bin: -1, segment: -1, measure: "density", lines: true, table: "areas" };
+  const state = { side: "origin", zone: -1, bin: -1, segment: -1, measure: "density", lines: true, table: "areas", partner: -1 };
   const sum = (list) => list.reduce((a, b) => a + b, 0);
   const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
@@ -19,6 +19,7 @@
     const asked = new URLSearchParams(location.hash.slice(1));
     state.side = asked.has("destination") || asked.get("show") === "arrivals" ? "destination" : "origin";
     state.zone = indexOfZone.get(asked.get(state.side)) ?? -1;
+    state.partner = state.zone < 0 ? -1 : indexOfZone.get(asked.get("with")) ?? -1;
     state.bin = bins.findIndex((bin) => bin.start === asked.get("bin"));
     state.segment = data.segments.indexOf(asked.get("segment"));
     state.measure = asked.get("colour") === "trips" ? "trips" : "density";
@@ -28,6 +29,7 @@
     const address = new URLSearchParams();
     if (state.zone >= 0) address.set(state.side, zones[state.zone].id);
     else if (state.side === "destination") address.set("show", "arrivals");
+    if (state.partner >= 0) address.set("with", zones[state.partner].id);
     if (state.bin >= 0) address.set("bin", bins[state.bin].start);
     if (state.segment >= 0) address.set("segment", data.segments[state.segment]);
     if (state.measure === "trips") address.set("colour", "trips");
@@ -119,11 +121,12 @@
   const slots = at[at.length - 1] + 1;
   const timePlot = odanon.bars(byId("trips-per-bin"));
   const showTime = () => {
+    const pair = state.partner < 0 ? null : state.side === "origin" ? [state.zone, state.partner] : [state.partner, state.zone];
     const exact = bins.map((_, bin) => (
-      state.zone < 0 ? sum(flows.areas({ ...state, bin }).map((row) => row.trips)) : flows.trips({ ...state, bin }, state.zone)));
+      pair ? flows.between({ ...state, bin }, ...pair) : state.zone < 0 ? sum(flows.areas({ ...state, bin }).map((row) => row.trips)) : flows.trips({ ...state, bin }, state.zone)));
     const stands = bins.map((_, bin) => flows.standIn({ ...state, bin }));
-    const marked = bins.map((_, i) => stands[i] >= 0 && stands[i] !== state.zone);
-    const whose = state.zone < 0 ? "published trips" : `published trips ${state.side === "origin" ? "from" : "to"} the chosen area`;
+    const marked = bins.map((_, i) => !pair && stands[i] >= 0 && stands[i] !== state.zone);
+    const whose = pair ? "trips between the two chosen areas, estimated from the areas of each time bin," : state.zone < 0 ? "published trips" : `published trips ${state.side === "origin" ? "from" : "to"} the chosen area`;
     const note = marked.includes(true) ? " (pale: published for larger or smaller areas)" : "";
     timePlot.show({
       name: "Published trips per time bin", x: `${whose} by start of the time bin${note}`, height: 120, format: odanon.axisNumber,
@@ -166,10 +169,11 @@
     byId("panel-title").replaceChildren(state.side === "origin" ? "From " : "To ", name);
     byId("panel-text").textContent = chosen < 0 ? `${when()}: nothing is published here.`
       : `${when()}: ${count(total, "trip", "trips")} ${state.side === "origin" ? "to" : "from"} ${count(rows.length, "area", "areas")}. Size: ${sizeOf(chosen)}.`
-        + (chosen === state.zone ? "" : ` It stands in for the ${zones[chosen].km2 > zones[state.zone].km2 ? "smaller" : "larger"} area you chose, which has no flows of its own at this time.`);
+        + (chosen === state.zone ? "" : ` It stands in for the ${zones[chosen].km2 > zones[state.zone].km2 ? "smaller" : "larger"} area you chose, which has no flows of its own at this time.`)
+        + (bins.length < 2 ? "" : state.partner < 0 ? " Choose a row to follow that flow through time." : ` The timeline follows the flow with ${zones[state.partner].id}.`);
     const share = { name: "Share", value: (row) => row.trips, show: (row) => percent(row.trips / total) };
     const columns = [zoneColumn(capital(opposite[state.side]), "zone"), trips, share, ...(data.bands.length ? [people] : []), tiles];
-    table.show(columns, rows, { hover, pick: hover });
+    table.show(columns, rows, { hover, pick: (row) => choose({ partner: row.zone === state.partner ? -1 : row.zone }) });
   };
   const showPanel = () => {
     byId("clear").hidden = state.zone < 0;
@@ -189,7 +193,11 @@
     byId("lines").checked = state.lines;
     showMap(); showTime(); showPanel();
   };
-  const choose = (change) => { Object.assign(state, change); writeAddress(); showAll(); };
+  const choose = (change) => {
+    Object.assign(state, "zone" in change ? { partner: -1 } : {}, change);
+    writeAddress();
+    showAll();
+  };
   const onEach = (selector, kind, act) => document.querySelectorAll(selector).forEach((node) => node.addEventListener(kind, () => act(node)));
 
   onEach("[data-side]", "click", (button) => choose({ side: button.dataset.side, zone: -1 }));

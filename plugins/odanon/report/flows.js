@@ -149,6 +149,21 @@
         const inner = rows.find((row) => around[row.zone].includes(view.zone));
         return inner ? inner.zone : -1;
       },
+      // Trips between two areas as a reader estimates them in a bin with other areas: every flow spreads evenly over its
+      // tiles, so an area inside a larger one gets its share of them (000 section 4.3 and appendix H).
+      between: (view, origin, destination) => {
+        const share = (zone, asked) => {
+          if (zone === asked || around[zone].includes(asked)) return 1;
+          return around[asked].includes(zone) ? zones[asked].tiles / zones[zone].tiles : 0;
+        };
+        let sum = 0;
+        for (let i = 0; i < flows.trips.length; i++) {
+          if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment)) continue;
+          const from = share(flows.o[i], origin);
+          if (from) sum += flows.trips[i] * from * share(flows.d[i], destination);
+        }
+        return sum;
+      },
     };
   };
 })();

@@ -1,0 +1,115 @@
+"""What k counts, from the table to the published flows: persons, trips without persons, inhabitants."""
+
+from pathlib import Path
+from typing import Any
+
+import gate_town as gate
+import pandas as pd
+import pytest
+from gate_town import DAY, TILES, people, published, town, visible
+
+from odanon.errors import OdanonError
+from odanon_assets.gate import audit_day, verify_day
+from odanon_assets.lake import Lake, default_root
+from odanon_assets.stores import open_store
+
+TRIPS = {"anonymize": {"plugin": "atg-joint", "k": 10, "unit": "trips"}, "publish": {"accept_unit_trips": True}}
+PAIR = ["time_bin", "origin", "destination"]
+
+
+@pytest.fixture
+def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    return workspace
+
+
+def test_a_table_without_persons_becomes_a_published_table_that_says_so(folder: Path) -> None:
+    rows = people().groupby(PAIR, as_index=False)["trips"].sum()
+    gate.write(folder, rows)
+    product = town(folder, columns={}, **TRIPS)
+    release = published(product)
+    flows = visible(product)
+    assert (flows["trips"] >= 10).all()
+    assert flows["persons_band"].isna().all()
+    assert flows["trips"].sum() >= 0.9 * rows["trips"].sum()
+    assert "not person-anonymous" in open_store(product).manifest_text(release)
+    assert "Not person-anonymous" in open_store(product).report(release)
+    assert verify_day(product, Lake(default_root()), DAY) == []
+    # A second product of the table is audited by trips.
+    coarse = {**TRIPS, "anonymize": {**TRIPS["anonymize"], "k": 15}}
+    other = town(folder, "coarse", columns={}, **coarse)
+    gate.made(other, like="town")
+    findings = audit_day(other, Lake(default_root()), DAY, open_store(other))
+    assert {finding.rule for finding in findings} == {"nested-difference"}
+    assert release in str(findings[0])
+
+
+def test_trips_without_persons_are_not_compared_with_trips_of_persons(folder: Path) -> None:
+    gate.write(folder, people())
+    release = published(town(folder))
+    nameless = town(folder, "nameless", columns={}, **TRIPS)
+    gate.made(nameless)
+    with pytest.raises(OdanonError, match=f"comparable: rows without ids next to rows with ids.*{release}"):
+        gate.publish(nameless)
+
+
+def crowd(origin: str, destination: str, names: list[str], trips: int = 1, weight: float = 5.4) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "time_bin": pd.Timestamp(DAY, tz="UTC") + pd.Timedelta(hours=8),
+            "origin": origin,
+            "destination": destination,
+            "trips": trips,
+            "person": names,
+            "weight": weight,
+        }
+    )
+
+
+def cells(product: Any) -> set[tuple[str, str]]:
+    flows = visible(product)
+    return set(zip(flows["origin_zone"], flows["destination_zone"], strict=True))
+
+
+@pytest.mark.parametrize("algorithm", ["atg-joint", "odkanon"])
+def test_one_commuter_with_ten_trips_never_appears(folder: Path, algorithm: str) -> None:
+    """k - 1 people with ten trips each do not make a cell; k with one do."""
+    lonely, few, enough = (TILES[0], TILES[1]), (TILES[2], TILES[3]), (TILES[40], TILES[41])
+    rows = pd.concat(
+        [
+            crowd(*lonely, ["a commuter"], trips=10),
+            crowd(*few, [f"f{n}" for n in range(4)], trips=10),
+            crowd(*enough, [f"e{n}" for n in range(5)], trips=20),
+        ]
+    )
+    gate.write(folder, rows)
+    product = town(folder, anonymize={"plugin": algorithm, "k": 5, "suppression": 0.4})
+    published(product)
+    assert not cells(product) & {lonely, few}
+    assert enough in cells(product)
+
+
+def test_one_device_of_weight_5_4_never_passes_k_5(folder: Path) -> None:
+    device, enough = (TILES[0], TILES[1]), (TILES[40], TILES[41])
+    gate.write(folder, pd.concat([crowd(*device, ["a device"]), crowd(*enough, [f"e{n}" for n in range(5)], trips=9)]))
+    columns = {"person": "person", "weight": "weight"}
+    unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 5, "suppression": 0.4}
+    product = town(folder, columns=columns, anonymize=unit)
+    published(product)
+    assert cells(product) == {enough}
+
+
+def test_a_time_bin_that_stands_for_too_few_inhabitants_is_left_out_alone(folder: Path) -> None:
+    """At nine there are enough people who stand for too few inhabitants; the day is published without that hour."""
+    morning = people(600)
+    later = people(600, seed=2).assign(time_bin=pd.Timestamp(DAY, tz="UTC") + pd.Timedelta(hours=9), weight=0.01)
+    gate.write(folder, pd.concat([morning, later]))
+    columns = {"person": "person", "weight": "weight"}
+    unit = {"plugin": "atg-joint", "k": 10, "unit": "population", "k_population": 50}
+    product = town(folder, columns=columns, anonymize=unit)
+    published(product)
+    assert visible(product)["time_bin"].dt.hour.unique().tolist() == [8]
+    gate.write(folder, later)
+    with pytest.raises(OdanonError, match="no time bin stands for k_population = 50 inhabitants"):
+        gate.made(town(folder, "later", columns=columns, anonymize=unit))
