@@ -1,153 +1,164 @@
-"""The assets of a product: one per stage, each a thin wrapper around its stage function."""
+"""The assets of a product: one per stage, made day by day inside one step.
+
+A run covers one day or a range of days. Days are independent: a bad one is left where it stopped, the others go on,
+and the run fails at the end with the bad days' own words. Every stage and check is recorded the moment it ends, so a
+run that is killed leaves true records and its retry does only what is missing.
+"""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 
-from dagster import AssetExecutionContext, AssetKey, AssetsDefinition, MaterializeResult, MetadataValue, asset
-
-from odanon.product import Product
-from odanon_assets.lake import Lake, default_root
-from odanon_assets.partitions import daily
-from odanon_assets.progress import announce
-from odanon_assets.resources import resource_key
-
-StageFunction = Callable[..., dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """How a stage appears in Dagster: what it needs, what it runs and what it teaches."""
-
-    name: str
-    upstream: tuple[str, ...]
-    plugins: tuple[str, ...]
-    kinds: tuple[str, ...]
-    description: str
-
-
-STAGES = (
-    Stage(
-        "traces",
-        (),
-        ("source", "engine"),
-        ("python", "parquet"),
-        "Location points of a local day and the hours around it. Bad rows are quarantined and counted by reason, "
-        "ids become pseudonyms under the day's key, points are sorted into buckets of people. Restricted.",
-    ),
-    Stage(
-        "staypoints",
-        ("traces",),
-        ("staypoints", "engine"),
-        ("python", "numba", "parquet"),
-        "Where and when people stayed: runs of points that keep within a radius for a minimum time. Restricted.",
-    ),
-    Stage(
-        "trips",
-        ("staypoints",),
-        ("engine",),
-        ("python", "parquet"),
-        "Movements between consecutive stays that depart on the day. Restricted.",
-    ),
-    Stage(
-        "od",
-        ("trips",),
-        ("zoning",),
-        ("python", "parquet"),
-        "Trips per time bin, origin tile and destination tile, with the people behind them kept apart so that "
-        "distinct people can be counted exactly. Restricted.",
-    ),
-    Stage(
-        "hierarchy",
-        ("od",),
-        ("zoning", "hierarchy"),
-        ("python", "parquet"),
-        "The tree that says which tiles may be joined into larger areas.",
-    ),
-    Stage(
-        "anonymized",
-        ("od", "hierarchy"),
-        ("anonymize",),
-        ("python", "numba", "parquet"),
-        "Flows between areas just large enough that at least k units stand behind each; what cannot be "
-        "protected is suppressed within the budget. The verifier checks it before anything is published. Restricted.",
-    ),
-    Stage(
-        "metrics",
-        ("od", "hierarchy", "anonymized"),
-        (),
-        ("python",),
-        "What the anonymisation cost: mean generalisation error, suppressed share, reconstruction loss. Restricted; "
-        "the rounded figures of the release are public.",
-    ),
-    Stage(
-        "published",
-        ("metrics", "anonymized", "hierarchy", "od"),
-        ("zoning",),
-        ("parquet", "duckdb"),
-        "The public tables: flows with zones, a report and a manifest. The stage verifies the release itself and "
-        "refuses to publish what fails; a published day never changes.",
-    ),
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    AssetsDefinition,
+    AssetSpec,
+    BackfillPolicy,
+    Failure,
+    FreshnessPolicy,
+    MetadataValue,
+    multi_asset,
 )
 
+from odanon.product import Product
+from odanon_assets.chain import STAGES, Stage
+from odanon_assets.checks import CHECKS, LATE_DATA, Check
+from odanon_assets.day import Checked, Event, Made, Stopped, run_day
+from odanon_assets.metadata import stage_metadata, table_metadata
+from odanon_assets.partitions import daily
+from odanon_assets.progress import announce_end
+from odanon_assets.recovery import WORKER_TAG, finished_days, worker
+from odanon_assets.resources import STAGES as PLUGIN_STAGES
+from odanon_assets.resources import resource_key
 
-def stage_function(name: str) -> StageFunction:
-    """The function of a stage; imported when run, since numba and friends are slow to import."""
-    if name in ("traces", "staypoints", "trips"):
-        from odanon_assets.stages import movement as module
-    elif name == "published":
-        from odanon_assets.stages import publication as module  # type: ignore[no-redef]
-    else:
-        from odanon_assets.stages import matrix as module  # type: ignore[no-redef]
-    return getattr(module, name)
+DAYS_PER_RUN = 30
+POOL = "odanon"  # its limit, in dagster.yaml, is how many runs may work on this machine at a time
+RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
+# A schedule publishes a day every day; what is later than that is shown as overdue.
+_OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
 
 
-def product_assets(product: Product) -> list[AssetsDefinition]:
-    """All assets of a product."""
-    return [_stage_asset(product, stage) for stage in STAGES]
+def asset_key(product: Product, stage: str) -> AssetKey:
+    return AssetKey([product.slug, stage])
 
 
-def _stage_asset(product: Product, stage: Stage) -> AssetsDefinition:
-    @asset(
-        key=AssetKey([product.slug, stage.name]),
-        deps=[AssetKey([product.slug, name]) for name in stage.upstream],
+def product_assets(product: Product) -> AssetsDefinition:
+    """All stages of a product with their checks."""
+
+    @multi_asset(
+        name=f"{product.slug}_day",
+        specs=[_spec(product, stage) for stage in STAGES],
+        check_specs=[_check_spec(product, check) for check in CHECKS],
         partitions_def=daily(product),
+        backfill_policy=BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
+        can_subset=True,
+        pool=POOL,
+        required_resource_keys={resource_key(product, name) for name in PLUGIN_STAGES},
+    )
+    def days(context: AssetExecutionContext) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
+        context.instance.add_run_tags(context.run_id, {WORKER_TAG: worker()})
+        plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
+        stages = {key.path[-1] for key in context.selected_asset_keys}
+        checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
+        waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
+        stopped: dict[str, Stopped] = {}
+        for pause in (0, *RETRY_AFTER):
+            if pause and waiting:
+                context.log.warning(f"{len(waiting)} days met a transient trouble; next try in {pause} s")
+                time.sleep(pause)
+            for key in waiting:
+                stopped.pop(key, None)
+                note = "done"
+                for event in run_day(product, date.fromisoformat(key), stages, checks, plugins):
+                    if isinstance(event, Stopped):
+                        stopped[key] = event
+                        context.log.error(f"{key}: {event.sentence}\n{event.trace}".rstrip())
+                    else:
+                        note = _note(event, note)
+                        yield from _recorded(product, key, event)
+                announce_end(product.product, key, stopped[key].sentence if key in stopped else "", note)
+            waiting = [key for key, why in stopped.items() if why.transient]
+        if stopped:
+            raise _failure(product, stopped, len(context.partition_keys))
+
+    return days
+
+
+def _note(event: Event, note: str) -> str:
+    """What people should know of a day that ended well."""
+    match event:
+        case Made("published", _):
+            return "published"
+        case Checked(check, verdict) if check is LATE_DATA and not verdict.passed:
+            return verdict.sentence
+    return note
+
+
+def _recorded(product: Product, day: str, event: Event) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
+    """An event of a day as Dagster keeps it."""
+    match event:
+        case Made(stage, figures):
+            metadata = {**table_metadata(product, stage), **stage_metadata(figures, product.anonymize.instance.k)}
+            yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
+        case Checked(check, verdict):
+            yield AssetCheckEvaluation(
+                check_name=check.name,
+                asset_key=asset_key(product, check.stage),
+                passed=verdict.passed,
+                severity=AssetCheckSeverity.ERROR if check.blocking else AssetCheckSeverity.WARN,
+                description=verdict.sentence,
+                metadata={name: MetadataValue.float(float(value)) for name, value in verdict.figures.items()},
+                partition=day,
+                blocking=check.blocking,
+            )
+
+
+def _failure(product: Product, stopped: dict[str, Stopped], days: int) -> Failure:
+    """What the run says at its end: the bad days, each in its own words."""
+    first = min(stopped)
+    rest = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+    return Failure(
+        description=f"{product.product}: {len(stopped)} of {days} days failed: {first}: {stopped[first].sentence}{rest}",
+        metadata={day: MetadataValue.text(why.sentence) for day, why in sorted(stopped.items())},
+        allow_retries=False,
+    )
+
+
+def _spec(product: Product, stage: Stage) -> AssetSpec:
+    scheduled = stage.name == "published" and product.schedule is not None
+    return AssetSpec(
+        key=asset_key(product, stage.name),
+        deps=[asset_key(product, name) for name in stage.upstream],
+        skippable=True,
         group_name=product.slug,
-        owners=[product.owner if "@" in product.owner else f"team:{product.owner}"],
+        owners=owners(product),
         kinds=set(stage.kinds),
         tags={"product": product.product, "access": "public" if stage.name == "published" else "restricted"},
         description=f"{stage.description}\n\nProduct: {product.title}.",
-        required_resource_keys={resource_key(product, name) for name in stage.plugins},
+        metadata=table_metadata(product, stage.name),
+        freshness_policy=_OVERDUE if scheduled else None,
     )
-    def run(context: AssetExecutionContext) -> MaterializeResult:
-        plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in stage.plugins}
-        for key in sorted(context.partition_keys):
-            started = time.perf_counter()
-            announce(product.product, stage.name, key)
-            figures = run_stage(product, stage.name, date.fromisoformat(key), plugins)
-            context.add_asset_metadata(_metadata(figures, time.perf_counter() - started), partition_key=key)
-        return MaterializeResult()
-
-    return run
 
 
-def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
-    """Run one stage for one day on the default root."""
-    extra = {}
-    if name == "published":
-        from odanon_assets.stores import open_store
-
-        extra["store"] = open_store(product)
-    return stage_function(name)(product, Lake(default_root()), day, **plugins, **extra)
+def owners(product: Product) -> list[str]:
+    return [product.owner if "@" in product.owner else f"team:{product.owner}"]
 
 
-def _metadata(figures: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Numbers and short texts of a stage for the UI; never rows."""
-    shown: dict[str, Any] = {key: value for key, value in figures.items() if isinstance(value, int | float | str)}
-    if "folder" in figures:
-        shown["folder"] = MetadataValue.path(figures["folder"])
-        shown["report"] = MetadataValue.path(f"{figures['folder']}/report.html")
-    nested = {key: MetadataValue.json(value) for key, value in figures.items() if isinstance(value, dict)}
-    return {**shown, **nested, "seconds": round(seconds, 3)}
+def _check_spec(product: Product, check: Check) -> AssetCheckSpec:
+    return AssetCheckSpec(
+        name=check.name,
+        asset=asset_key(product, check.stage),
+        blocking=check.blocking,
+        description=check.description,
+        partitions_def=daily(product),
+    )
+
+
+def stage_keys(product: Product) -> Iterable[AssetKey]:
+    """The keys of all stages of a product."""
+    return [asset_key(product, stage.name) for stage in STAGES]

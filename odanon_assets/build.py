@@ -1,22 +1,37 @@
 """Everything Dagster shows of a list of products."""
 
-from dagster import Definitions
+import warnings
+
+from dagster import BetaWarning, Definitions, PreviewWarning
 
 from odanon.product import Product
 from odanon_assets.assets import product_assets
-from odanon_assets.checks import product_checks
+from odanon_assets.monthly import month_asset, month_job
 from odanon_assets.resources import product_resources
 from odanon_assets.schedules import product_job, product_schedule
+from odanon_assets.sensors import alert_sensor, arrival_sensor, lost_run_sensor, month_sensor
 
 
 def build_definitions(products: list[Product]) -> Definitions:
     """Definitions of these products."""
     jobs = {product.slug: product_job(product) for product in products}
     schedules = [product_schedule(product, jobs[product.slug]) for product in products]
+    arrivals = [arrival_sensor(product, jobs[product.slug]) for product in products]
+    with warnings.catch_warnings():
+        # Partitioned checks (without which the days of a run could not be told apart) are marked as a preview, and
+        # months that begin before a product's first day as beta.
+        for category in (PreviewWarning, BetaWarning):
+            warnings.simplefilter("ignore", category)
+        assets = [made(product) for product in products for made in (product_assets, month_asset)]
     return Definitions(
-        assets=[made for product in products for made in product_assets(product)],
-        asset_checks=[made for product in products for made in product_checks(product)],
-        jobs=list(jobs.values()),
+        assets=assets,
+        jobs=[*jobs.values(), *(month_job(product) for product in products)],
         schedules=[made for made in schedules if made is not None],
+        sensors=[
+            *(made for made in arrivals if made is not None),
+            alert_sensor(products),
+            lost_run_sensor(),
+            month_sensor(),
+        ],
         resources={key: made for product in products for key, made in product_resources(product).items()},
     )

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from dagster import DagsterEventType, DagsterInstance, Definitions, ExecuteInProcessResult
+from dagster import DagsterInstance, JobDefinition
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from odanon.product import Product
+from odanon_assets.arrival import has_matrix
+from odanon_assets.assets import DAYS_PER_RUN
 from odanon_assets.build import build_definitions
 from odanon_assets.lake import default_root
+from odanon_assets.progress import listening
+from odanon_assets.recovery import record_published, report_lost_runs
 from odanon_assets.stores import open_store
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -31,42 +36,81 @@ def days_between(first: date, last: date) -> list[date]:
 
 
 def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[DayResult]:
-    """Materialise every stage of each day; a bad day is reported and the next one runs."""
-    definitions = build_definitions([product])
+    """Materialise every stage of each day, many days a run; a bad day is reported and the others go on.
+
+    Days of a range on which the product makes no matrix are passed over.
+    """
+    days = [day for day in days if has_matrix(product, day)] or days
     store = open_store(product)
-    with _instance() as instance:
-        for day in days:
-            if resume and store.released(product.product, day) is not None:
-                yield DayResult(day, skipped=True)
-            else:
-                yield DayResult(day, skipped=False, error=_run_day(definitions, product, day, instance))
+    published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
+    yield from (DayResult(day, skipped=True) for day in days if day in published)
+    with open_instance() as instance:
+        report_lost_runs(instance)
+        record_published(instance, product, [day for day in days if day in published])
+        definitions = build_definitions([product])
+        job = definitions.resolve_job_def(product.slug)
+        waiting = [day for day in days if day not in published]
+        for chunk in chunks(waiting, DAYS_PER_RUN):
+            yield from _run_chunk(job, chunk, instance)
+        month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
+        for month in complete_months(product, waiting, store.windows(product.product)):
+            month_job.execute_in_process(partition_key=month.isoformat(), instance=instance, run_config=_QUIET)
 
 
-def _instance() -> DagsterInstance:
+def complete_months(product: Product, days: list[date], published: list[str]) -> list[date]:
+    """First days of the months of `days` that have all their days published."""
+    months = sorted({day.replace(day=1) for day in days})
+    return [
+        month
+        for month in months
+        if all(
+            day.isoformat() in published for day in days_between(month, _last_day(month)) if has_matrix(product, day)
+        )
+    ]
+
+
+def _last_day(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+def chunks(days: list[date], size: int) -> list[list[date]]:
+    """Consecutive days together, at most `size`: what one ranged run can cover."""
+    made: list[list[date]] = []
+    for day in days:
+        if made and len(made[-1]) < size and day - made[-1][-1] == timedelta(days=1):
+            made[-1].append(day)
+        else:
+            made.append([day])
+    return made
+
+
+def open_instance() -> DagsterInstance:
     """The instance of DAGSTER_HOME, by default a folder under the data root."""
     home = os.environ.setdefault("DAGSTER_HOME", str(default_root() / "dagster"))
     Path(home).mkdir(parents=True, exist_ok=True)
     return DagsterInstance.get()
 
 
-def _run_day(definitions: Definitions, product: Product, day: date, instance: DagsterInstance) -> str:
-    job = definitions.resolve_job_def(product.slug)
-    result = job.execute_in_process(
-        partition_key=day.isoformat(), instance=instance, run_config=_QUIET, raise_on_error=False
-    )
-    return "" if result.success else _first_error(result)
+class _Outcomes:
+    """Hears how each day of a run ends."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, str] = {}
+
+    def stage(self, product: str, stage: str, day: str) -> None:
+        return
+
+    def day(self, product: str, day: str, error: str, note: str) -> None:
+        self.errors[day] = error
 
 
-def _first_error(result: ExecuteInProcessResult) -> str:
-    """The sentence of the first failure: the check that blocked, or a stage's own words."""
-    for evaluation in result.get_asset_check_evaluations():
-        if not evaluation.passed:
-            return f"check {evaluation.check_name} failed: {evaluation.description}"
-    for event in result.all_events:
-        if event.event_type == DagsterEventType.STEP_FAILURE:
-            error = event.step_failure_data.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            if error is not None:
-                return error.message.strip().removeprefix("odanon.errors.OdanonError: ")
-    return "the run failed; look at it in the Dagster UI (`make up`)"
+def _run_chunk(job: JobDefinition, days: list[date], instance: DagsterInstance) -> Iterator[DayResult]:
+    span = {
+        ASSET_PARTITION_RANGE_START_TAG: days[0].isoformat(),
+        ASSET_PARTITION_RANGE_END_TAG: days[-1].isoformat(),
+    }
+    with listening(_Outcomes()) as outcomes:
+        job.execute_in_process(tags=span, instance=instance, run_config=_QUIET, raise_on_error=False)
+    for day in days:
+        error = outcomes.errors.get(day.isoformat(), "the run failed; look at it in the Dagster UI (`make up`)")
+        yield DayResult(day, skipped=False, error=error)

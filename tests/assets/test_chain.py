@@ -9,15 +9,17 @@ import geopandas
 import pandas as pd
 import psycopg2
 import pytest
-from dagster import AssetKey, DagsterInstance
+from dagster import AssetCheckKey, AssetKey, AssetSelection, DagsterInstance, materialize
 from product_example import small_product
 
 from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon_assets.assets import run_stage
+from odanon_assets.assets import product_assets
 from odanon_assets.build import build_definitions
+from odanon_assets.chain import run_stage
 from odanon_assets.gate import verify_day
 from odanon_assets.lake import Lake
+from odanon_assets.resources import product_resources
 from odanon_assets.run import run_days
 from odanon_assets.stores.embedded import EmbeddedStore
 
@@ -113,7 +115,9 @@ def test_another_k_for_a_published_day_is_refused(workspace: Path) -> None:
     assert next(run_days(small_product(workspace), [DAY], resume=False)).error == ""
     before = published_files(workspace / "data")
     other = small_product(workspace, anonymize={"plugin": "atg-joint", "k": 6})
-    assert "a release is never changed" in next(run_days(other, [DAY], resume=False)).error
+    error = next(run_days(other, [DAY], resume=False)).error
+    assert error.startswith("check auditor failed: nested-difference")
+    assert EmbeddedStore(workspace / "data").released("small", DAY) in error
     assert published_files(workspace / "data") == before
 
 
@@ -161,6 +165,35 @@ def test_a_stage_without_its_input_says_what_to_run(workspace: Path) -> None:
     product = small_product(workspace)
     with pytest.raises(OdanonError, match="odanon run small --date 2026-03-02"):
         run_stage(product, "trips", DAY, {"engine": product.engine.instance})
+
+
+def test_a_check_can_be_evaluated_alone(town: Any) -> None:
+    product, _ = town
+    check = AssetCheckKey(AssetKey(["small", "anonymized"]), "verifier")
+    result = materialize(
+        [product_assets(product)],
+        selection=AssetSelection.checks(check),
+        tags={"dagster/partition": "2026-03-02"},
+        resources=product_resources(product),
+        instance=DagsterInstance.ephemeral(),
+    )
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert (evaluation.asset_check_key, evaluation.passed, evaluation.partition) == (check, True, "2026-03-02")
+    assert result.get_asset_materialization_events() == []
+
+
+def test_one_stage_can_be_run_alone(town: Any) -> None:
+    product, root = town
+    before = published_files(root)
+    result = materialize(
+        [product_assets(product)],
+        selection=AssetSelection.assets(["small", "metrics"]),
+        partition_key="2026-03-02",
+        resources=product_resources(product),
+        instance=DagsterInstance.ephemeral(),
+    )
+    assert {event.asset_key.path[-1] for event in result.get_asset_materialization_events()} == {"metrics"}
+    assert published_files(root) == before
 
 
 def test_no_pickle_is_written(town: Any) -> None:

@@ -78,7 +78,7 @@ def release(day: date, bins: int, pairs: int, table: geopandas.GeoDataFrame, see
             "release_id": name,
         }
     )[list(FLOW_COLUMNS)]
-    facts = {"release_id": name, "product": "year", "window_start": day.isoformat()}
+    facts = {"release_id": name, "product": "year", "window_start": day.isoformat(), "timezone": "UTC"}
     return Bundle("year", day, name, flows, table, "", facts)
 
 

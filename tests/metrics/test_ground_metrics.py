@@ -17,6 +17,7 @@ from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.tree import Hierarchy
 from odanon.measure import measured, measured_window
 from odanon.metrics.distance import Distance
+from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
@@ -174,3 +175,14 @@ def test_every_installed_metric_can_be_made_and_evaluated() -> None:
         combined = metric.combine(pd.DataFrame([metric.evaluate(od, release)]))
         assert combined
         assert "equation" in metric.evaluate.__doc__ or name in ("sizes", "surface")
+
+
+def test_a_noisy_release_tells_no_people_and_no_weights() -> None:
+    od = ODMatrix.from_frame(ROWS.assign(w=1.0), TREE, TREE, weight="w")
+    release = registry.create("anonymize", "laplace", {"unit": "trips", "k": 2}).anonymize(od, TREE, TREE)
+    for measure in ("persons", "weight"):
+        with pytest.raises(OdanonError, match="does not tell"):
+            Generalisation(measure=measure).evaluate(od, release)
+    assert {name for name in measured(od, release).metrics if name.endswith(("_persons", "_population"))} <= {
+        "min_persons"
+    }

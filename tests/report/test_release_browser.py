@@ -7,6 +7,7 @@ import subprocess
 from html import unescape
 from urllib.parse import urlencode
 
+import h3
 import pytest
 
 from odanon.report.release import render_release
@@ -141,3 +142,33 @@ def test_hostile_names_and_one_bin_without_people_still_open(look, small_release
     seen = look({"origin": name}, release=hostile)
     assert seen["title"] == f"From {name}"
     assert "People" not in seen["heads"]
+
+
+def test_a_flow_is_followed_through_bins_that_have_other_areas(look, small_release):
+    """The timeline of one flow: as published where its areas are, a share of larger areas elsewhere (000 appendix H)."""
+    flows, zones, _ = small_release
+    row = flows.sort_values("trips").iloc[-1]
+    chosen = {"origin": row["origin_zone"], "with": row["destination_zone"]}
+    read = 'document.title = document.querySelector("#trips-per-bin svg").getAttribute("aria-label");'
+    seen = look(chosen, act=read + "document.querySelector('#when').textContent += document.title;")
+    assert "follows the flow with" in seen["text"]
+    said = [
+        float(n.replace(",", "")) for n in re.findall(r"trips ([\d.,]+?)(?:;|$|[A-Z])", seen["when"].split("bin. ")[1])
+    ]
+    tiles = zones.set_index("zone_id")["n_tiles"]
+    level = zones.set_index("zone_id")["level"]
+
+    def share(zone: str, asked: str) -> float:
+        inner, outer = (zone, asked) if level[zone] >= level[asked] else (asked, zone)
+        if h3.cell_to_parent(inner, level[outer]) != outer:
+            return 0.0
+        return 1.0 if inner == zone else tiles[asked] / tiles[zone]
+
+    expected = [
+        sum(
+            f.trips * share(f.origin_zone, row["origin_zone"]) * share(f.destination_zone, row["destination_zone"])
+            for f in part.itertuples()
+        )
+        for _, part in flows.groupby("time_bin")
+    ]
+    assert said == pytest.approx(expected, rel=0.02, abs=0.05)

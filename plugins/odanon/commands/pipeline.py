@@ -1,6 +1,7 @@
-"""Running products: `odanon run`, `odanon summary`."""
+"""Running and watching products: `odanon run`, `odanon summary`, `odanon metrics`."""
 
 import sys
+import time
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
     from odanon.product import Product
 
 
 def register(app: typer.Typer) -> None:
     app.command()(run)
     app.command()(summary)
+    app.command()(metrics)
 
 
 def run(
@@ -31,24 +36,25 @@ def run(
     """
     from rich.console import Console
 
+    from odanon_assets.progress import listening
     from odanon_assets.run import run_days
 
     chosen = _find_product(product)
     console = Console()
-    failures = 0
-    results = run_days(chosen, _days(chosen, day, first, last), resume=resume)
-    while True:
-        result = _next_with_progress(console, results)
-        if result is None:
-            break
-        if result.error:
-            failures += 1
+    days = _days(chosen, day, first, last)
+    with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
+        results = list(run_days(chosen, days, resume=resume))
+    skipped = [result.day for result in results if result.skipped]
+    if skipped:
+        console.print(f"[green]✓[/green] {_span(skipped)}  published before, skipped", highlight=False)
+    failed = [result for result in results if result.error]
+    for result in failed:
+        if result.day.isoformat() not in progress.heard:
             console.print(f"[red]✗[/red] {result.day}  {result.error}", highlight=False)
-        else:
-            note = "published before, skipped" if result.skipped else "published"
-            console.print(f"[green]✓[/green] {result.day}  {note}", highlight=False)
     _print_summary(console, chosen)
-    if failures:
+    if failed:
+        names = ", ".join(str(result.day) for result in failed[:5]) + (" ..." if len(failed) > 5 else "")
+        console.print(f"\n[red]{len(failed)} of {len(days)} days failed[/red] ({names}); `--resume` tries them again")
         raise typer.Exit(1)
 
 
@@ -59,6 +65,27 @@ def summary(
     from rich.console import Console
 
     _print_summary(Console(), _find_product(product))
+
+
+def metrics(
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file in one step, for node_exporter's textfile collector.")
+    ] = None,
+) -> None:
+    """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory."""
+    from odanon.product import load_products
+    from odanon_assets.files import write_text
+    from odanon_assets.lake import products_folder
+    from odanon_assets.prometheus import exposition, product_samples
+    from odanon_assets.run import open_instance
+
+    with open_instance() as instance:
+        products = load_products(products_folder())
+        text = exposition([sample for product in products for sample in product_samples(product, instance)])
+    if out is None:
+        print(text, end="")
+    else:
+        write_text(out, text)
 
 
 def _find_product(name: str) -> "Product":
@@ -89,19 +116,33 @@ def _days(product: "Product", day: datetime | None, first: datetime | None, last
     return days
 
 
-def _next_with_progress(console: Any, results: Any) -> Any:
-    """The next finished day, with its current stage shown while it runs."""
-    from odanon_assets.progress import listening
+class _Progress:
+    """Shows the stage that runs, each day as it ends, and how long the rest will take."""
 
-    with console.status("starting Dagster ...") as status:
+    def __init__(self, console: "Console", status: "Status", days: int) -> None:
+        self.console, self.status, self.days = console, status, days
+        self.heard: set[str] = set()
+        self.started = time.monotonic()
 
-        def show(product: str, stage: str, day: str) -> None:
-            status.update(f"{product} {day}: {stage} ...")
-            if not console.is_terminal:
-                console.print(f"  {product} {day}: {stage}", highlight=False)
+    def stage(self, product: str, stage: str, day: str) -> None:
+        self.status.update(f"{product} {day}: {stage} ... ({len(self.heard)} of {self.days} days{self._left()})")
+        if not self.console.is_terminal and self.days == 1:
+            self.console.print(f"  {product} {day}: {stage}", highlight=False)
 
-        with listening(show):
-            return next(results, None)
+    def day(self, product: str, day: str, error: str, note: str) -> None:
+        self.heard.add(day)
+        mark = "[red]✗[/red]" if error else "[green]✓[/green]"
+        self.console.print(f"{mark} {day}  {error or note}", highlight=False, soft_wrap=True)
+
+    def _left(self) -> str:
+        if not self.heard:
+            return ""
+        seconds = (time.monotonic() - self.started) / len(self.heard) * (self.days - len(self.heard))
+        return f", about {seconds / 60:.0f} min left" if seconds > 90 else f", about {seconds:.0f} s left"
+
+
+def _span(days: list[date]) -> str:
+    return f"{days[0]}" if len(days) == 1 else f"{len(days)} days from {days[0]} to {days[-1]}"
 
 
 def _print_summary(console: Any, product: "Product") -> None:

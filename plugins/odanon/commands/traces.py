@@ -96,7 +96,7 @@ def od(
 
     from odanon import registry
     from odanon.trips.days import od_rows_of_days, typical_day
-    from odanon.trips.od import pair_table
+    from odanon.trips.od import UNKNOWN, pair_table
 
     zone, bins, calendar = _od_settings(timezone, bin_, holidays)
     tiles = registry.create("zoning", zoning, _parameters(parameter))
@@ -106,10 +106,10 @@ def od(
     outside = pd.isna(origin) | pd.isna(destination)
     kept = ~outside
     if unknown == "keep":
-        origin, destination = (pd.Series(side).fillna("unknown").to_numpy(object) for side in (origin, destination))
+        origin, destination = (pd.Series(side).fillna(UNKNOWN).to_numpy(object) for side in (origin, destination))
         kept[:] = True
     if intrazonal == "drop":
-        kept &= origin != destination
+        kept &= outside | (origin != destination)
     rows = od_rows_of_days(table[kept], origin[kept], destination[kept], zone, bins)
     days = ""
     if typical:

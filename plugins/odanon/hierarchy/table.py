@@ -22,13 +22,14 @@ class TableHierarchy:
         parent_of = dict(zip(child, above, strict=True))
         if len(parent_of) < len(child):
             raise OdanonError(f"{self.path} gives {len(child) - len(parent_of)} labels a second parent; keep one")
-        named = parent_of.keys() | set(above)
+        parents = set(above)
+        named = parent_of.keys() | parents
         missing = sum(label not in named for label in tiles.label)
         if missing:
             raise OdanonError(
                 f"{missing} of {len(tiles)} tiles are missing from {self.path}; add a row for each of them"
             )
-        inner = sum(label in set(above) for label in tiles.label)
+        inner = sum(label in parents for label in tiles.label)
         if inner:
             raise OdanonError(f"{inner} tiles have children in {self.path}; a tile must be a leaf")
         return _tree(_branches(tiles.label, parent_of)).placed(tiles.label, tiles.lat, tiles.lon)

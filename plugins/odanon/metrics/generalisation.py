@@ -9,7 +9,7 @@ from odanon.plugin import parameter, plugin
 
 _ADDED = ("volume", "published", "S", "G")
 _LARGEST = ("origin_areas", "destination_areas")
-_SMALLEST = ("min_trips", "min_persons", "min_weight")
+_COUNTED = ("trips", "persons", "weight")
 
 
 @plugin
@@ -23,8 +23,8 @@ class Generalisation:
 
         G = sum (|o| + |d|) v over published flows (000 problem G) and Gbar = G / V+ (000 equation 3; 002 equation 4.4):
         the mean number of tiles, origin plus destination, that a trip is blurred to. S = V - V+, the volume left out.
-        Origins x destinations are the areas that flows name; min_trips, min_persons and min_weight the smallest v, u
-        and weight of a flow.
+        Origins x destinations are the areas that flows name; min_trips, min_persons and (where given) min_weight the
+        smallest v, u and weight of a flow.
         """
         seen = Volumes(od, release, self.measure)
         flows = release.flows
@@ -39,7 +39,7 @@ class Generalisation:
             "flows": float(len(flows)),
             "origin_areas": float(flows["origin"].nunique()),
             "destination_areas": float(flows["destination"].nunique()),
-            **{name: _least(flows, name.removeprefix("min_")) for name in _SMALLEST},
+            **{f"min_{column}": _least(flows[column]) for column in _COUNTED if column in flows},
         }
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
@@ -50,12 +50,12 @@ class Generalisation:
             **named(_with_ratios(volumes), self.measure),
             "flows": float(figures["flows"].sum()),
             **{name: float(figures[name].max()) for name in _LARGEST},
-            **{name: float(figures[name].min()) for name in _SMALLEST},
+            **{name: float(figures[name].min()) for name in figures if str(name).removeprefix("min_") in _COUNTED},
         }
 
 
-def _least(flows: pd.DataFrame, column: str) -> float:
-    known = flows[column].dropna() if column in flows else flows["trips"].iloc[:0]
+def _least(counts: pd.Series) -> float:
+    known = counts.dropna()
     return float(known.min()) if len(known) else float("nan")
 
 

@@ -27,7 +27,7 @@ class Volumes:
         self.release, self.measure = release, measure
         self.origin, self.destination = od.pairs.origin, od.pairs.destination
         self.pair = _pair_volumes(od, measure)
-        self.flow = release.flows[measure].to_numpy(np.float64)
+        self.flow = _flow_volumes(release, measure)
         self.pair_flow = release.assignment["flow"].to_numpy()
 
     @property
@@ -120,6 +120,12 @@ def _pair_volumes(od: ODMatrix, measure: Measure) -> npt.NDArray[np.float64]:
             raise OdanonError("the matrix has no person ids; measure trips, or give a person column")
         return np.bincount(od.row_pair, minlength=len(od.pairs.trips)).astype(np.float64)
     return od.pairs.trips.astype(np.float64)
+
+
+def _flow_volumes(release: Release, measure: Measure) -> npt.NDArray[np.float64]:
+    if measure not in release.flows or release.flows[measure].isna().any():
+        raise OdanonError(f"the release does not tell the {measure} of its flows; measure trips")
+    return release.flows[measure].to_numpy(np.float64)
 
 
 def _areas_of_tiles(

@@ -1,0 +1,88 @@
+"""After a crash: which days of a run were finished, which runs have lost their process, what Dagster missed."""
+
+import json
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+from dagster import (
+    AssetKey,
+    AssetMaterialization,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRun,
+    DagsterRunStatus,
+    RunsFilter,
+)
+
+from odanon.product import Product
+from odanon_assets.chain import STAGES
+from odanon_assets.lake import Lake, default_root
+from odanon_assets.metadata import stage_metadata
+
+WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
+_LAST_STAGE = "published"
+
+
+def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
+    """The days that an earlier attempt of this run published; empty for a first attempt."""
+    if run.parent_run_id is None:
+        return set()
+    finished: set[str] = set()
+    for run_id in {run.parent_run_id, run.root_run_id or run.parent_run_id}:
+        for entry in instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION):
+            event = entry.get_dagster_event()
+            if event.asset_key is not None and event.asset_key.path[-1] == _LAST_STAGE and event.partition is not None:
+                finished.add(event.partition)
+    return finished
+
+
+def lost_runs(instance: DagsterInstance) -> Iterator[DagsterRun]:
+    """Runs said to be working whose process, on this machine, is gone."""
+    for run in instance.get_runs(RunsFilter(statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING])):
+        host, _, process = run.tags.get(WORKER_TAG, "").partition(":")
+        if host == socket.gethostname() and process != _process(int(process.split(":")[0])):
+            yield run
+
+
+def report_lost_runs(instance: DagsterInstance) -> list[str]:
+    """Mark lost runs as failed, so that they hold no place in the queue and are retried or reported; their ids."""
+    found = list(lost_runs(instance))
+    for run in found:
+        instance.report_run_failed(run, "The process of this run was killed; its finished days stay, retry the rest.")
+    return [run.run_id for run in found]
+
+
+def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
+    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
+    lake = Lake(default_root())
+    for stage in STAGES:
+        key = AssetKey([product.slug, stage.name])
+        known = instance.get_materialized_partitions(key)
+        for day in days:
+            figures = lake.folder(product.product, stage.name, day) / "figures.json"
+            if day.isoformat() not in known and figures.exists():
+                metadata = stage_metadata(json.loads(figures.read_text()), product.anonymize.instance.k)
+                made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
+                instance.report_runless_asset_event(made)
+
+
+def worker() -> str:
+    """This process, as runs are tagged with it."""
+    return f"{socket.gethostname()}:{_process(os.getpid())}"
+
+
+def _process(pid: int) -> str:
+    """The process of this id and when it started, since ids are used again; empty when there is none.
+
+    A system without /proc tells nothing, so no run of it counts as lost.
+    """
+    if not Path("/proc/self").exists():
+        return f"{pid}:"
+    try:
+        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+    return f"{pid}:{started}"

@@ -1,0 +1,139 @@
+"""What the checks after each stage see, and what the platform is shown of it."""
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from product_example import small_product
+
+from odanon.product import Product
+from odanon_assets.checks import CHECKS, Verdict
+from odanon_assets.columns import TABLES
+from odanon_assets.lake import Lake
+from odanon_assets.metadata import stage_metadata, table_metadata
+
+DAY = date(2026, 4, 1)
+
+
+@pytest.fixture
+def product(workspace: Path) -> Product:
+    return small_product(workspace)
+
+
+@pytest.fixture
+def lake(workspace: Path) -> Lake:
+    return Lake(workspace / "data")
+
+
+def leave(lake: Lake, stage: str, day: date, **figures: Any) -> Path:
+    folder = lake.folder("small", stage, day)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figures.json").write_text(json.dumps(figures))
+    return folder
+
+
+def check(product: Product, lake: Lake, stage: str, name: str) -> Verdict:
+    (found,) = [check for check in CHECKS if (check.stage, check.name) == (stage, name)]
+    return found.run(product, lake, DAY)
+
+
+def test_every_stage_is_checked_and_the_gate_blocks() -> None:
+    assert {check.stage for check in CHECKS} >= {*TABLES, "metrics"}
+    blocking = {(check.stage, check.name) for check in CHECKS if check.blocking}
+    assert blocking >= {("anonymized", "verifier"), ("anonymized", "auditor"), ("traces", "quarantine")}
+    assert not {name for stage, name in blocking if name in ("volume", "drift_S", "drift_Gbar", "late_data")}
+
+
+@pytest.mark.parametrize(("today", "passed"), [(1000, True), (1400, True), (1600, False), (400, False)])
+def test_a_volume_is_compared_with_the_same_weekday(product: Product, lake: Lake, today: int, passed: bool) -> None:
+    for week in (1, 2, 3):
+        leave(lake, "trips", DAY - timedelta(weeks=week), trips=1000)
+    leave(lake, "trips", DAY - timedelta(days=1), trips=10)  # another weekday says nothing
+    leave(lake, "trips", DAY, trips=today)
+    assert check(product, lake, "trips", "volume").passed is passed
+
+
+def test_a_first_day_has_nothing_to_be_compared_with(product: Product, lake: Lake) -> None:
+    leave(lake, "trips", DAY, trips=5)
+    assert check(product, lake, "trips", "volume").passed
+
+
+def test_drift_of_precision_is_seen(product: Product, lake: Lake) -> None:
+    for days in (1, 2, 3):
+        leave(lake, "metrics", DAY - timedelta(days=days), Gbar=20.0, S_share=0.05)
+    leave(lake, "metrics", DAY, Gbar=45.0, S_share=0.06)
+    assert not check(product, lake, "metrics", "drift_Gbar").passed
+    assert check(product, lake, "metrics", "drift_S").passed
+
+
+def test_rows_that_vanish_are_seen(product: Product, lake: Lake) -> None:
+    counts = {"points": 90, "quarantined": 5, "duplicates": 3, "outside_window": 2}
+    leave(lake, "traces", DAY, points_read=100, **counts)
+    assert check(product, lake, "traces", "conservation").passed
+    leave(lake, "traces", DAY, points_read=101, **counts)
+    assert not check(product, lake, "traces", "conservation").passed
+
+
+def test_trips_that_vanish_are_seen(product: Product, lake: Lake) -> None:
+    leave(lake, "trips", DAY, trips=100)
+    leave(lake, "od", DAY, od_trips=93, unknown_zone_share=0.05, intrazonal_dropped=2)
+    assert check(product, lake, "od", "conservation").passed
+    leave(lake, "od", DAY, od_trips=92, unknown_zone_share=0.05, intrazonal_dropped=2)
+    assert not check(product, lake, "od", "conservation").passed
+
+
+def test_a_changed_table_is_seen(product: Product, lake: Lake) -> None:
+    folder = leave(lake, "hierarchy", DAY, tiles=1)
+    good = pd.DataFrame(
+        {"label": ["a"], "parent": [-1], "n_tiles": [1], "level": [0], "lat": [45.0], "lon": [4.0], "more": [1]}
+    )
+    good.to_parquet(folder / "tree.parquet")
+    assert check(product, lake, "hierarchy", "schema").passed
+    good.drop(columns="lat").assign(level="low").to_parquet(folder / "tree.parquet")
+    verdict = check(product, lake, "hierarchy", "schema")
+    assert not verdict.passed
+    assert verdict.sentence == "column lat is missing; column level is no integer"
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["people", "people_with_trips", "points", "trips", "S", "quarantined"]), st.integers(0, 40)
+    ),
+    st.dictionaries(st.sampled_from(["teleport", "swapped"]), st.integers(0, 40)),
+    st.integers(1, 40),
+    st.integers(2, 20),
+)
+def test_no_count_below_k_is_shown(counts: dict[str, int], reasons: dict[str, int], smallest: int, k: int) -> None:
+    shown = stage_metadata({**counts, "reasons": reasons, "min_persons": float(smallest), "Gbar": 2.5}, k)
+    for name, value in counts.items():
+        assert (name in shown) == (not 0 < value < k)
+    for value in shown["reasons"].value.values():
+        assert isinstance(value, str) or not 0 < value < k
+    assert shown.get("min_people", k) >= k
+    assert ("min_people" in shown) == (smallest >= k)
+    assert shown["Gbar"] == 2.5
+
+
+def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = {"folder": "/data/published/small/releases/r1", "Gbar": float("nan"), "fresh": True}
+    shown = stage_metadata(figures, 10)
+    assert shown["report"].value == "/data/published/small/releases/r1/report.html"
+    assert "Gbar" not in shown
+    monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
+    linked = stage_metadata(figures, 10)["report"]
+    assert linked.value == "https://maps.example/published/small/releases/r1/report.html"
+
+
+def test_columns_come_from_columns_that_exist(product: Product) -> None:
+    for stage, table in TABLES.items():
+        for column in table.columns:
+            for source in column.made_from:
+                upstream, name = source.split(".")
+                assert name in {column.name for column in TABLES[upstream].columns}, (stage, column.name)
+        lineage = table_metadata(product, stage)["dagster/column_lineage"]
+        assert set(lineage.deps_by_column) <= {column.name for column in table.columns}

@@ -1,0 +1,34 @@
+"""Metrics as text for Prometheus."""
+
+import re
+from pathlib import Path
+
+from product_example import small_product
+from typer.testing import CliRunner
+
+from odanon.cli import main
+from odanon_assets.prometheus import Sample, exposition
+from odanon_assets.run import run_days
+
+LINE = re.compile(r'^[a-z_]+\{([a-z]+="(\\.|[^"\\\n])*",?)*\} -?[0-9.e+-]+$')
+
+
+def test_a_published_product_is_told_in_prometheus_text(workspace: Path) -> None:
+    product = small_product(workspace / "pipelines")
+    assert next(run_days(product, [product.start], resume=False)).error == ""
+    out = workspace / "odanon.prom"
+    done = CliRunner().invoke(main, ["metrics", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    lines = out.read_text().splitlines()
+    assert all(line.startswith("# ") or LINE.match(line) for line in lines)
+    assert 'odanon_published_days{product="small"} 1' in lines
+    assert 'odanon_failed_days{product="small"} 0' in lines
+    assert 'odanon_last_published_day_seconds{product="small"} 1772406000' in lines
+    assert 'odanon_check_passed{product="small",stage="anonymized",check="verifier",severity="error"} 1' in lines
+    assert any(line.startswith('odanon_release{product="small",figure="suppressed_share"}') for line in lines)
+    assert not [line for line in lines if "person" in line]
+
+
+def test_labels_are_escaped_and_numbers_are_whole() -> None:
+    text = exposition([Sample("odanon_failed_days", {"product": 'a"b\\c\nd'}, 1772406000.0)])
+    assert text.splitlines()[2] == r'odanon_failed_days{product="a\"b\\c\nd"} 1772406000'

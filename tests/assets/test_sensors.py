@@ -1,0 +1,151 @@
+"""Days that arrive, runs that fail, runs that lose their process."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from dagster import (
+    DagsterEvent,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRunStatus,
+    RunRequest,
+    SensorDefinition,
+    build_run_status_sensor_context,
+    build_sensor_context,
+    job,
+    op,
+)
+from dated_files import files_product
+
+from odanon.product import Product
+from odanon_assets.build import build_definitions
+from odanon_assets.recovery import WORKER_TAG, report_lost_runs, worker
+from odanon_assets.run import run_days
+from odanon_assets.sensors import alert_sensor
+
+PLAN = {"cron": "0 4 * * *", "lag": "1d", "on_arrival": True, "look_back": "4d"}
+
+
+def arrivals(product: Product, cursor: str | None) -> tuple[list[RunRequest], str | None]:
+    definitions = build_definitions([product])
+    sensor: SensorDefinition = definitions.resolve_sensor_def("small_arrival")
+    context = build_sensor_context(
+        instance=DagsterInstance.ephemeral(), cursor=cursor, repository_def=definitions.get_repository_def()
+    )
+    tick = sensor.evaluate_tick(context)
+    return list(tick.run_requests or []), tick.cursor
+
+
+def test_a_day_is_asked_for_once_when_it_and_the_next_have_arrived(workspace: Path) -> None:
+    product = files_product(workspace, schedule=PLAN, context="6h")
+    today = datetime.now(product.zone).date()
+    two_ago, yesterday = today - timedelta(days=2), today - timedelta(days=1)
+
+    def arrive(day: object) -> None:
+        folder = workspace / "source" / f"date={day}"
+        folder.mkdir(parents=True)
+        (folder / "points.parquet").write_bytes(b"not read by a sensor")
+
+    asked, cursor = arrivals(product, None)
+    assert asked == []
+    arrive(two_ago)
+    asked, cursor = arrivals(product, cursor)
+    assert asked == []  # the stays past midnight are missing
+    arrive(yesterday)
+    asked, cursor = arrivals(product, cursor)
+    assert [request.partition_key for request in asked] == [str(two_ago)]
+    assert asked[0].tags["dagster/priority"] == "10"
+    asked, cursor = arrivals(product, cursor)
+    assert asked == []
+    arrive(today)
+    asked, _ = arrivals(product, cursor)
+    assert [request.partition_key for request in asked] == [str(yesterday)]
+
+
+def test_a_product_that_does_not_ask_for_it_has_no_arrival_sensor(workspace: Path) -> None:
+    product = files_product(workspace, schedule={**PLAN, "on_arrival": False})
+    names = {sensor.name for sensor in build_definitions([product]).get_repository_def().sensor_defs}
+    assert names == {"alerts", "lost_runs", "months"}
+
+
+def test_a_failed_run_reaches_the_notifier_in_the_days_own_words(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies: list[dict] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("ODANON_WEBHOOK_URL", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setenv("ODANON_SMTP_URL", "")  # a broken notifier does not silence the next
+    monkeypatch.setenv("ODANON_UI_URL", "ui.example")
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", "a secret of the tests, long enough to be one")
+    product = files_product(workspace, alerts=[{"plugin": "email", "to": ["a@example.org"]}, "webhook"])
+    (result,) = run_days(product, [product.start], resume=False)
+    assert result.error
+    with DagsterInstance.get() as instance:
+        (run,) = instance.get_runs()
+        assert run.status == DagsterRunStatus.FAILURE
+        failure = next(
+            event
+            for entry in instance.all_logs(run.run_id)
+            if (event := entry.dagster_event) is not None and event.event_type == DagsterEventType.RUN_FAILURE
+        )
+        context = build_run_status_sensor_context(
+            "alerts", dagster_event=failure, dagster_instance=instance, dagster_run=run
+        ).for_run_failure()
+        alert_sensor([product])(context)
+    server.shutdown()
+    (body,) = bodies
+    assert body["product"] == "small"
+    assert body["days"] == [{"day": str(product.start), "error": result.error}]
+    assert body["link"] == f"ui.example/runs/{run.run_id}"
+
+
+def test_a_run_without_its_process_is_marked_failed_and_others_are_left(workspace: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = os.uname().nodename
+    with DagsterInstance.ephemeral() as instance:
+
+        @op
+        def nothing() -> None:
+            return
+
+        @job
+        def some() -> None:
+            nothing()
+
+        def started(worker: str) -> str:
+            run = instance.create_run_for_job(some, tags={WORKER_TAG: worker} if worker else {})
+            return run.run_id
+
+        lost, alive, elsewhere, unknown = (
+            started(worker) for worker in (f"{host}:{gone.pid}:1", worker(), "another-host:1:1", "")
+        )
+        for run_id in (lost, alive, elsewhere, unknown):
+            instance.handle_run_event(run_id, _start_event())
+        reused = started(f"{host}:{os.getpid()}:1")  # the id of a process that began later
+        instance.handle_run_event(reused, _start_event())
+        assert set(report_lost_runs(instance)) == {lost, reused}
+        assert instance.get_run_by_id(lost).status == DagsterRunStatus.FAILURE
+        assert instance.get_run_by_id(alive).status == DagsterRunStatus.STARTED
+
+
+def _start_event() -> DagsterEvent:
+    return DagsterEvent(event_type_value=DagsterEventType.PIPELINE_START.value, job_name="some")

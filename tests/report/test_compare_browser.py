@@ -1,0 +1,145 @@
+"""The comparison report in a real browser: 17 algorithms at three k stay legible, nothing is fetched or complained about."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+
+from odanon.metrics.sizes import STEPS
+from odanon.report.compare import CaseTables, render_comparison
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
+    " --disable-sync --enable-logging=stderr --window-size=1280,1800 --virtual-time-budget=6000 --dump-dom"
+)
+NAMES = [f"method-{i:02d}" for i in range(17)]
+KS = (5, 10, 20)
+PROBE = """<script>
+setTimeout(() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const select = document.getElementById("profile-flow");
+  const bars = () => document.querySelector("#profiles svg").getAttribute("aria-label");
+  const before = bars();
+  select.value = "1"; select.dispatchEvent(new Event("change"));
+  const place = document.querySelectorAll("#maps canvas")[3].getBoundingClientRect();
+  const at = {clientX: place.left + place.width / 2, clientY: place.top + place.height / 2, pointerId: 1, bubbles: true};
+  for (const kind of ["pointermove", "pointerdown", "pointerup"]) all("#maps canvas")[3].dispatchEvent(new PointerEvent(kind, at));
+  setTimeout(() => {
+    const colours = all("#maps canvas").map((canvas) => (
+      new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size));
+    const seen = {
+      overflow: document.documentElement.scrollWidth - innerWidth,
+      maps: colours, sizes: all("#sizes svg").length, profiles: all("#profiles svg").length,
+      looks: all("#tradeoff-key li svg > *").map((mark) => mark.tagName + mark.getAttribute("d")?.length + mark.getAttribute("fill")),
+      plots: ["gbar-s", "gbar-k", "gbar-cpu"].map((id) => all(`#${id} [data-series]`).length),
+      rows: all("details table")[0].tBodies[0].rows.length, moved: before !== bars(),
+      text: document.getElementById("maps-text").textContent,
+    };
+    document.body.append(Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)}));
+  }, 900);
+}, 900);
+</script></body>"""
+
+
+@pytest.fixture(scope="module")
+def page(small_release) -> str:
+    flows, zones, _ = small_release
+    summed = flows.groupby(["origin_zone", "destination_zone"], as_index=False)["trips"].sum()
+    tables = summed.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
+    placed = geopandas.GeoDataFrame(zones, geometry="geometry", crs="EPSG:4326")
+    hours = [f"{hour:02d}:00" for hour in range(24)]
+    profiles = pd.DataFrame(
+        [
+            {"time": hour, "origin": pair, "destination": pair, "original": float(n), **dict.fromkeys(NAMES, n / 2)}
+            for pair in ("a", "b")
+            for n, hour in enumerate(hours)
+        ]
+    )
+    profiles.loc[profiles["origin"] == "b", NAMES] = 1.0
+    west, south, east, north = placed.total_bounds
+    facts = {
+        "byline": "",
+        "summary": "",
+        "map_k": 10,
+        "bins": hours,
+        "undrawn": [],
+        "extent": [west, south, east, north],
+    }
+    return render_comparison(
+        "Anonymising", compared(), compared(), [CaseTables(name, tables, placed) for name in NAMES], profiles, facts
+    )
+
+
+def compared() -> pd.DataFrame:
+    """A tidy table with made-up figures; one run is refused, one timed out."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame([(name, k) for k in KS for name in NAMES], columns=["algorithm", "k"])
+    figures = (
+        "Gbar",
+        "E",
+        "D",
+        "S_share",
+        "C_DM",
+        "C_AVG",
+        "GDM",
+        "MAO",
+        "MAD",
+        "flows",
+        "cpu_s",
+        "peak_mb",
+        "density",
+    )
+    for name in (*figures, "origin_areas", "destination_areas", "min_persons", *(f"persons_x{s}" for s in STEPS)):
+        table[name] = rng.uniform(0.01, 1, len(table)).round(4) * (1e8 if name == "C_DM" else 1)
+    for view in ("_persons", "_population"):
+        for name in figures[:6]:
+            table[f"{name}{view}"] = table[name]
+    table = table.assign(status="done", message=None, protect="", segment="all", unit="persons", suppression=0.1)
+    table.loc[3, ["status", "message", "Gbar"]] = [
+        "refused",
+        "a long reason that says what to do about it " * 4,
+        np.nan,
+    ]
+    table.loc[5, ["status", "Gbar"]] = ["timed out", np.nan]
+    return table
+
+
+def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) -> None:
+    body = page[: page.index('<script type="application/json"')]
+    first = re.search(r"<details open>.*?</details>", body, re.DOTALL)[0]
+    assert first.count("<tr") == 1 + len(NAMES) * len(KS)
+    assert "a long reason" in first
+    assert first.count('class="best"') >= 6 * len(KS)
+    assert "Measured in people" in body
+    assert "Measured for the population" in body
+
+
+def test_nothing_points_outside(page: str) -> None:
+    assert not re.search(r"https?://|url\(|@import|fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", page)
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install chromium to open the report")
+def test_seventeen_algorithms_are_drawn_apart_and_share_the_place_that_is_pressed(page: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(page.replace("</body>", PROBE), encoding="utf-8")
+    command = [CHROMIUM, *OPTIONS.split(), f"--user-data-dir={tmp_path / 'profile'}", file.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
+    assert "CONSOLE" not in done.stderr, done.stderr
+    seen = json.loads(unescape(re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)[1]))
+    assert seen["overflow"] <= 0
+    assert len(set(seen["looks"])) == len(seen["looks"]) == 17
+    assert seen["rows"] == len(NAMES) * len(KS)
+    assert seen["sizes"] == seen["profiles"] == len(seen["maps"]) == 17
+    assert min(seen["maps"]) > 10
+    assert seen["plots"] == [49, 49 + 17, 49]  # two runs have no figures; lines join the dots against k
+    assert seen["moved"]
+    assert "place you pressed" in seen["text"]
