@@ -1,6 +1,7 @@
 """From trips to an anonymised matrix and its metrics: the stages that see areas."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -119,12 +120,22 @@ def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy
     rows = read_rows(lake, product, day)
     if rows.empty:
         raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
-    tree = hierarchy.build(zoning.tiles(_tile_labels(rows)))
+    tree = day_tree(zoning, hierarchy, rows)
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
         return write_figures(
             folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
         )
+
+
+def day_tree(zoning: Any, hierarchy: Any, rows: pd.DataFrame) -> Hierarchy:
+    """The hierarchy over every zone where the zoning knows them all, else over the tiles with traffic.
+
+    Over every zone, areas do not tell which zones were visited, and days share their areas.
+    """
+    if not hasattr(zoning, "every_label"):
+        return hierarchy.build(zoning.tiles(_tile_labels(rows)))
+    return replace(hierarchy.build(zoning.tiles(zoning.every_label)), coverage="full")
 
 
 def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:

@@ -73,12 +73,17 @@ def typical_seconds(store: Store) -> float:
     return time.monotonic() - began
 
 
+def moment(number: int) -> float:
+    """A random moment in the slice of a publication that belongs to a kill, so that a few kills are spread over all of it."""
+    return 1.1 * (number - random.Random(number).random()) / KILLS
+
+
 def kill_at_random(store: Store, number: int, seconds: float) -> bool:
     """Whether the new release was visible after the kill."""
     _, old, new = releases(number)
     store.publish(old, accept)
     worker = start_publishing(store, new)
-    time.sleep(random.Random(number).uniform(0, 1.1) * seconds)
+    time.sleep(moment(number) * seconds)
     os.kill(worker.pid, signal.SIGKILL)  # type: ignore[arg-type]
     worker.join()
     seen = assert_whole(store, number)
@@ -108,7 +113,7 @@ def test_an_immediate_stop_of_the_database_never_tears_a_release(server: Server)
         _, old, new = releases(number)
         store.publish(old, accept)
         worker = start_publishing(store, new)
-        time.sleep(random.Random(-number).uniform(0, 1.1) * seconds)
+        time.sleep(moment(number) * seconds)
         server.crash()
         worker.join()
         server.start()

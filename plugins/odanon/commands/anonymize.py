@@ -55,7 +55,7 @@ def anonymize(
         status.update("measuring and writing ...")
         figures = measured_window(matrices, releases)
         write_folder(out, releases, tree, loaded.tiles, anonymizer, algorithm, figures)
-    _print_figures(figures, out)
+    _print_figures(figures, out, noisy=not anonymizer.verifiable)
     typer.echo(promise(parameters_of(anonymizer)))
 
 
@@ -70,12 +70,11 @@ def _name_and_value(text: str) -> tuple[str, Any]:
     return name, yaml.safe_load(value)
 
 
-def _print_figures(figures: dict[str, Any], out: Path) -> None:
-    typer.echo(
-        f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published,"
-        f" {figures['S_share']:.2%} left out"
-    )
+def _print_figures(figures: dict[str, Any], out: Path, *, noisy: bool) -> None:
+    told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
+    typer.echo(f"{told}, noise included" if noisy else f"{told}, {figures['S_share']:.2%} left out")
     typer.echo(f"Gbar {figures['Gbar']:.3f} tiles a trip (2 = nothing generalised), E {figures['E']:.3f}")
     if figures["min_persons"] == figures["min_persons"]:
         typer.echo(f"the smallest flow holds {figures['min_persons']:.0f} people")
-    typer.echo(f"written to {out}: flows.parquet, assignment.parquet, zones.parquet, release.json")
+    typer.echo(f"written to {out}: flows.parquet and zones.parquet to hand out;")
+    typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")

@@ -16,8 +16,8 @@ _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the 
 _LEGEND = (
     "Ḡ: mean tiles per trip, origin plus destination (2 = nothing generalised). E: reconstruction loss per trip. D: distance"
     " between the distributions. S: share left out. C_DM: discernibility. C_AVG: mean flow over k. GDM: mean metres from the"
-    " end of a trip to the centre it is published at. MAO, MAD: mean area of origins and destinations. The best of each k is"
-    " marked. CPU seconds are those of the algorithm alone, peak memory that of its process."
+    " end of a trip to the centre it is published at. MAO, MAD: mean area of origins and destinations. The best of each k within"
+    " the budget is marked. CPU seconds are those of the algorithm alone, peak memory that of its process."
 )
 
 
@@ -41,7 +41,8 @@ def _runs(compared: pd.DataFrame, metrics: dict[str, str], others: dict[str, str
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
     rows = []
     for k, group in compared.groupby("k", sort=True):
-        best = {name: group[name].min() for name in (*metrics, "GDM") if name in columns}
+        within = group[group["S_share"].between(0, group["suppression"])]  # noise may add volume
+        best = {name: within[name].min() for name in (*metrics, "GDM") if name in columns}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{text(row['algorithm'])}</td><td>{text(k)}</td>"
             if row["status"] != "done":

@@ -23,6 +23,11 @@ class PolygonZoning:
     def _zones(self) -> tuple[ObjectArray, ObjectArray]:
         return read_layer(self.path, self.id, self.layer)
 
+    @property
+    def every_label(self) -> ObjectArray:
+        """All zones, visited or not."""
+        return self._zones[0]
+
     def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
         """The zone of each point (the first in label order where zones overlap); None outside all zones."""
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)

@@ -73,6 +73,13 @@ class VoronoiZoning:
         shapely.prepare(boundary)
         return shapely.intersection(shapely.get_parts(diagram), boundary)
 
+    @property
+    def every_label(self) -> ObjectArray:
+        """All cells inside the boundary, visited or not."""
+        import shapely
+
+        return self._sites.label[~shapely.is_empty(self._cells)]
+
     def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
         """The nearest antenna of each point inside the boundary; None outside."""
         import shapely

@@ -66,10 +66,8 @@ def experiments(folder: Path) -> dict[str, Callable[[], tuple[TableInput, tuple[
 
 
 def _solvers_for(pairs: int) -> tuple[str, ...]:
-    """Not everything is for large matrices: glove-sk is a matter of minutes from ten thousand pairs on."""
-    if pairs > 100_000:
-        return LARGE
-    return tuple(name for name in SOLVERS if name != "glove-sk" or pairs < 10_000)
+    """Not everything is for large matrices."""
+    return LARGE if pairs > 100_000 else SOLVERS
 
 
 def survey(folder: Path) -> tuple[TableInput, tuple[Case, ...]]:
