@@ -102,7 +102,7 @@ def compared() -> pd.DataFrame:
     for view in ("_persons", "_population"):
         for name in figures[:6]:
             table[f"{name}{view}"] = table[name]
-    table = table.assign(status="done", message=None, protect="", segment="all", unit="persons", suppression=0.1)
+    table = table.assign(status="done", message=None, protect="", segment="all", unit="persons", suppression=0.5)
     table.loc[3, ["status", "message", "Gbar"]] = [
         "refused",
         "a long reason that says what to do about it " * 4,
@@ -118,6 +118,9 @@ def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) 
     assert first.count("<tr") == 1 + len(NAMES) * len(KS)
     assert "a long reason" in first
     assert first.count('class="best"') >= 6 * len(KS)
+    best = re.findall(r'class="best"><bdi>([\d.]+)%', first)  # of S, the one column in per cent
+    assert len(best) == len(KS)
+    assert max(map(float, best)) <= 50  # a run beyond its budget wins nothing
     assert "Measured in people" in body
     assert "Measured for the population" in body
 
