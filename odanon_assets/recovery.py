@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
@@ -24,6 +25,7 @@ from odanon_assets.metadata import stage_metadata
 
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
 _LAST_STAGE = "published"
+_SILENT_S = 900  # seconds in which a run that works says which process works on it
 
 
 def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
@@ -40,10 +42,20 @@ def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
 
 
 def lost_runs(instance: DagsterInstance) -> Iterator[DagsterRun]:
-    """Runs said to be working whose process, on this machine, is gone."""
-    for run in instance.get_runs(RunsFilter(statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING])):
+    """Runs said to be working whose process, on this machine, is gone.
+
+    A run says which process works on it when its days begin; one of ours that has not said so long after its start was
+    killed before.
+    """
+    working = RunsFilter(statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING])
+    for record in instance.get_run_records(working):
+        run = record.dagster_run
         host, _, process = run.tags.get(WORKER_TAG, "").partition(":")
-        if host == socket.gethostname() and process != _process(int(process.split(":")[0])):
+        if not host:
+            silent = "product" in run.tags and time.time() - (record.start_time or time.time()) > _SILENT_S
+        else:
+            silent = host == socket.gethostname() and process != _process(int(process.split(":")[0]))
+        if silent:
             yield run
 
 

@@ -25,6 +25,7 @@ from dagster import (
 from dated_files import files_product
 
 from odanon.product import Product
+from odanon_assets import recovery
 from odanon_assets.build import build_definitions
 from odanon_assets.recovery import WORKER_TAG, report_lost_runs, worker
 from odanon_assets.run import run_days
@@ -117,7 +118,9 @@ def test_a_failed_run_reaches_the_notifier_in_the_days_own_words(
     assert body["link"] == f"ui.example/runs/{run.run_id}"
 
 
-def test_a_run_without_its_process_is_marked_failed_and_others_are_left(workspace: Path) -> None:
+def test_a_run_without_its_process_is_marked_failed_and_others_are_left(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     host = os.uname().nodename
@@ -132,7 +135,7 @@ def test_a_run_without_its_process_is_marked_failed_and_others_are_left(workspac
             nothing()
 
         def started(worker: str) -> str:
-            run = instance.create_run_for_job(some, tags={WORKER_TAG: worker} if worker else {})
+            run = instance.create_run_for_job(some, tags={WORKER_TAG: worker} if worker else {"product": "town"})
             return run.run_id
 
         lost, alive, elsewhere, unknown = (
@@ -145,6 +148,8 @@ def test_a_run_without_its_process_is_marked_failed_and_others_are_left(workspac
         assert set(report_lost_runs(instance)) == {lost, reused}
         assert instance.get_run_by_id(lost).status == DagsterRunStatus.FAILURE
         assert instance.get_run_by_id(alive).status == DagsterRunStatus.STARTED
+        monkeypatch.setattr(recovery, "_SILENT_S", -1)  # long after its start
+        assert report_lost_runs(instance) == [unknown]
 
 
 def _start_event() -> DagsterEvent:
