@@ -31,7 +31,7 @@ up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for 
 
 test: lint ## Lint, types and all tests, real PostGIS included
 	@deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/nginx.sh $(VENV)/nginx
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 2 --dist loadfile)
 
 lint: $(STAMP) ## Ruff and mypy
 	@$(BIN)/ruff check .
