@@ -67,9 +67,9 @@ def product_assets(product: Product) -> AssetsDefinition:
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
         waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
         stopped: dict[str, Stopped] = {}
-        for pause in (0, *RETRY_AFTER):
+        for attempt, pause in enumerate((0, *RETRY_AFTER)):
             if pause and waiting:
-                context.log.warning(f"{len(waiting)} days met a transient trouble; next try in {pause} s")
+                context.log.warning(f"days that met a transient trouble: {len(waiting)}; next try in {pause} s")
                 time.sleep(pause)
             for key in waiting:
                 stopped.pop(key, None)
@@ -81,12 +81,19 @@ def product_assets(product: Product) -> AssetsDefinition:
                     else:
                         note = _note(event, note)
                         yield from _recorded(product, key, event)
-                announce_end(product.product, key, stopped[key].sentence if key in stopped else "", note)
+                announce_end(product.product, key, _ending(stopped.get(key), last=attempt == len(RETRY_AFTER)), note)
             waiting = [key for key, why in stopped.items() if why.transient]
         if stopped:
             raise _failure(product, stopped, len(context.partition_keys))
 
     return days
+
+
+def _ending(stop: Stopped | None, *, last: bool) -> str:
+    """Why a day stopped and whether it is tried again; empty for a day that ended well."""
+    if stop is None:
+        return ""
+    return f"{stop.sentence}; it will be tried again" if stop.transient and not last else stop.sentence
 
 
 def _note(event: Event, note: str) -> str:

@@ -2,7 +2,7 @@
 
 import warnings
 
-from dagster import BetaWarning, Definitions, PreviewWarning
+from dagster import BetaWarning, Definitions, PreviewWarning, in_process_executor
 
 from odanon.product import Product
 from odanon_assets.assets import product_assets
@@ -33,5 +33,7 @@ def build_definitions(products: list[Product]) -> Definitions:
             lost_run_sensor(),
             month_sensor(),
         ],
+        # One process a run, backfills included: no second start-up, and a killed process is a lost run, which is retried.
+        executor=in_process_executor,
         resources={key: made for product in products for key, made in product_resources(product).items()},
     )

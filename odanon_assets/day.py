@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.chain import STAGES, run_stage, stage_function
 from odanon_assets.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
@@ -108,7 +108,7 @@ def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any
 def _stopped(stage: str, error: Exception) -> Stopped:
     """A day's end by an error. Only our own sentences are passed on: other messages may quote data."""
     if isinstance(error, OdanonError):
-        return Stopped(stage, str(error))
+        return Stopped(stage, str(error), transient=isinstance(error, OutageError))
     trace = "".join(traceback.format_tb(error.__traceback__))
     what = f"{type(error).__name__} in stage {stage}; the run's log shows where"
     return Stopped(stage, what, transient=isinstance(error, OSError), trace=trace)

@@ -43,13 +43,14 @@ class Tables:
         return cls(lake.read(product.product, "od", day) / ROWS, lake.read(product.product, "anonymized", day))
 
 
-def keep(product: Product, lake: Lake, day: date, manifest: dict[str, Any]) -> None:
-    """Keep what the auditor will need of a release that is about to be published."""
+def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
+    """Keep what the auditor will need of a release that is about to be published in a store."""
     tables = Tables.of_day(product, lake, day)
     with new_folder(_folder(lake, manifest)) as draft:
         for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
             link(path, draft / path.name)  # stages replace their files and never write into them
-        (draft / _FACTS).write_text(to_json({"manifest": manifest, "time_bins": time_bins(product, tables, day)}))
+        bins = time_bins(product, tables, day)
+        (draft / _FACTS).write_text(to_json({"manifest": manifest, "store": store.address, "time_bins": bins}))
 
 
 def confirm(lake: Lake, manifest: dict[str, Any]) -> None:
@@ -59,10 +60,15 @@ def confirm(lake: Lake, manifest: dict[str, Any]) -> None:
         write_text(folder / _VISIBLE, to_json({}))
 
 
-def drop_unpublished(lake: Lake, product: str, day: date, known: set[str]) -> None:
-    """Remove what is kept of releases of a window that never became visible; call it under the window's lock."""
+def drop_unpublished(lake: Lake, product: str, day: date, store: Store, known: set[str]) -> None:
+    """Remove what is kept of releases of a window that this store never showed; call it under the window's lock.
+
+    What another store may have shown before somebody could note it stays, and counts as published.
+    """
     for folder in lake.folder(product, "released", day).glob("[!.]*"):
-        if folder.name not in known and not (folder / _VISIBLE).exists():
+        if folder.name in known or (folder / _VISIBLE).exists():
+            continue
+        if json.loads((folder / _FACTS).read_text()).get("store") == store.address:
             shutil.rmtree(folder)
 
 

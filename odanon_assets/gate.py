@@ -18,7 +18,7 @@ from odanon.product import Product
 from odanon_assets.evidence import SEGMENTS, Tables, kept_tables, sharing, time_bins
 from odanon_assets.files import sha256
 from odanon_assets.lake import Lake
-from odanon_assets.matrices import algorithm_of, matrices, unreadable
+from odanon_assets.matrices import algorithm_of, matrices, tells_promise, unreadable
 from odanon_assets.stores.bundle import release_id
 from odanon_assets.stores.interface import Store
 
@@ -32,7 +32,31 @@ _PROMISE = (
     "max_dominance",
     "contribution_cap",
 )
+_AT_LEAST = ("k", "k_population", "k_areas", "min_tiles")
+_AT_MOST = ("max_dominance", "contribution_cap")
 _ENDS = ["origin", "destination"]
+
+
+def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
+    """Whether a day's tables were made for the product as its file is now: as strict a promise, the same segments.
+
+    The file may have changed since, and a run may override parameters; both may only protect more.
+    """
+    asked, made = product.anonymize.parameters, lake.figures(product.product, "anonymized", day)["parameters"]
+    weaker = ["unit"] if made["unit"] != asked["unit"] else []
+    weaker += [name for name in _AT_LEAST if (made.get(name) or 0) < (asked.get(name) or 0)]
+    weaker += [name for name in _AT_MOST if (made.get(name) or np.inf) > (asked.get(name) or np.inf)]
+    split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()
+    return added_up(
+        [
+            Finding(
+                "promise", len(weaker), f"tables made with a weaker {', '.join(weaker)} than the product's file says"
+            ),
+            Finding(
+                "segments", int(split != bool(product.segmented)), "tables made with other segments than the file's"
+            ),
+        ]
+    )
 
 
 def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
@@ -47,6 +71,7 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     listed = pd.read_parquet(tables.folder / "areas.parquet", columns=["time_bin", "side", "area", "n_tiles", "tiles"])
     areas = _by_bin(listed.assign(n_tiles=_sizes(listed, tree)))
     strangers = int((~flows["time_bin"].isin(rows["time_bin"])).sum())
+    strangers += sum(len(part) for time_bin, part in split.items() if time_bin not in set(rows["time_bin"]))
     algorithm = algorithm_of(parameters)
     findings = [
         Finding("verifiable", int(not algorithm.verifiable), "an algorithm whose counts are noisy and prove nothing"),
@@ -128,7 +153,7 @@ def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Fin
             continue
         same = {**manifest, "data_sha256": product.data_sha256}  # as far as anybody can tell
         kept = kept_tables(lake, manifest)
-        if kept is None:
+        if kept is None or not tells_promise(manifest):
             others.append(unreadable(same))
             continue
         published = matrices(same, *kept)
@@ -178,11 +203,21 @@ def _unlike(
     tiles = [json.dumps(told["parameters"]["zoning"], sort_keys=True, default=str) for told in (facts, manifest)]
     if tiles[0] != tiles[1]:
         return [Finding("comparable", 1, f"the same people on other tiles, {where}")]
+    capped = any(told["parameters"].get("contribution_cap") for told in (facts, manifest))
+    if capped and not _same_numbers(facts, manifest):
+        what = "trips counted up to a cap for each person and flow, so that sums of flows are not those of trips"
+        return [Finding("comparable", 1, f"{what}, {where}")]
     other = sum((one.start, one.end) != (two.start, two.end) for one, two in meeting)
     if other:
         what = "time bins that overlap without being the same, whose numbers may only be sums of each other"
         return [Finding("base-window", other, f"{what}, {where}")]
     return []
+
+
+def _same_numbers(facts: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    """Whether two releases were made from the same rows in the same way."""
+    made = [json.dumps([told["input_sha256"], told["parameters"]], sort_keys=True) for told in (facts, manifest)]
+    return made[0] == made[1]
 
 
 def _by_bin(table: pd.DataFrame) -> dict[Any, pd.DataFrame]:

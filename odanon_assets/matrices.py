@@ -14,6 +14,7 @@ from odanon_assets.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 
 _ENDS = ["origin", "destination"]
+_NEEDED = {"algorithm", "k", "unit", "zoning"}
 
 
 def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
@@ -46,10 +47,19 @@ def _matrix(
     )
 
 
+def tells_promise(manifest: dict[str, Any]) -> bool:
+    """Whether a manifest, perhaps of an earlier version, says all that a comparison needs."""
+    return manifest.get("parameters", {}).keys() >= _NEEDED
+
+
 def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
-    """A release whose input is no longer kept: all that is known of it is when and of whom."""
+    """A release whose input is no longer kept, or that does not say how it was made.
+
+    All that is known of it is when and of whom; the auditor refuses its neighbours whatever its promise was.
+    """
     nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
-    return _matrix(manifest, *window_of(manifest), TOTAL, lambda: nothing)
+    promise = {"k": 1, "unit": "persons", **manifest.get("parameters", {})}
+    return _matrix({**manifest, "parameters": promise}, *window_of(manifest), TOTAL, lambda: nothing)
 
 
 def algorithm_of(parameters: dict[str, Any]) -> Any:

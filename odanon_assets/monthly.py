@@ -13,7 +13,6 @@ from dagster import (
     TimeWindowPartitionMapping,
     asset,
     define_asset_job,
-    in_process_executor,
 )
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
@@ -62,7 +61,6 @@ def month_job(product: Product) -> UnresolvedAssetJobDefinition:
     return define_asset_job(
         name=f"{product.slug}_monthly",
         selection=[AssetKey([product.slug, "monthly"])],
-        executor_def=in_process_executor,
         tags={"product": product.product},
         description=f"Monthly sums and typical working day of {product.title}.",
     )

@@ -1,16 +1,21 @@
-"""Partitions by local day and month; products with the same first day and zone share one definition."""
+"""Partitions by local day and month; products with the same days and zone share one definition."""
 
-from datetime import date
+from datetime import date, datetime, time
 from functools import cache
 
 from dagster import DailyPartitionsDefinition, MonthlyPartitionsDefinition
 
 from odanon.product import Product
 
+_CRON_DAYS = {
+    name: number
+    for number, name in enumerate(("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"))
+}
+
 
 @cache
-def _daily(start: date, timezone: str) -> DailyPartitionsDefinition:
-    return DailyPartitionsDefinition(start_date=start.isoformat(), timezone=timezone)
+def _daily(start: date, timezone: str, without: tuple[str | datetime, ...]) -> DailyPartitionsDefinition:
+    return DailyPartitionsDefinition(start_date=start.isoformat(), timezone=timezone, exclusions=without or None)
 
 
 @cache
@@ -19,8 +24,14 @@ def _monthly(start: date, timezone: str) -> MonthlyPartitionsDefinition:
 
 
 def daily(product: Product) -> DailyPartitionsDefinition:
-    """The days of a product."""
-    return _daily(product.start, product.timezone)
+    """The days of a product; days of which it makes no matrix are none of them, or no month would be complete."""
+    return _daily(product.start, product.timezone, () if product.od.days == "all" else _days_off(product))
+
+
+def _days_off(product: Product) -> tuple[str | datetime, ...]:
+    """The calendar's days without work, as Dagster leaves them out: weekdays by cron, holidays by midnight."""
+    weekend = (f"0 0 * * {_CRON_DAYS[name]}" for name in product.calendar.weekend)
+    return (*weekend, *(datetime.combine(day, time(), product.zone) for day in product.calendar.holidays))
 
 
 def monthly(product: Product) -> MonthlyPartitionsDefinition:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dagster import DagsterInstance, JobDefinition
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
+from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.arrival import has_matrix
 from odanon_assets.assets import DAYS_PER_RUN
@@ -18,6 +19,8 @@ from odanon_assets.progress import listening
 from odanon_assets.recovery import record_published, report_lost_runs
 from odanon_assets.stores import open_store
 
+# Settings of an instance that has none: nothing is told to anybody outside.
+_NEW_INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -40,7 +43,11 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
 
     Days of a range on which the product makes no matrix are passed over.
     """
-    days = [day for day in days if has_matrix(product, day)] or days
+    days = [day for day in days if has_matrix(product, day)]
+    if not days:
+        raise OdanonError(
+            f"{product.product} has no such day: od.days is working, and its calendar says it is a day off"
+        )
     store = open_store(product)
     published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
     yield from (DayResult(day, skipped=True) for day in days if day in published)
@@ -86,8 +93,11 @@ def chunks(days: list[date], size: int) -> list[list[date]]:
 
 def open_instance() -> DagsterInstance:
     """The instance of DAGSTER_HOME, by default a folder under the data root."""
-    home = os.environ.setdefault("DAGSTER_HOME", str(default_root() / "dagster"))
-    Path(home).mkdir(parents=True, exist_ok=True)
+    home = Path(os.environ.setdefault("DAGSTER_HOME", str(default_root() / "dagster")))
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists():
+        (home / "dagster.yaml").write_text(_NEW_INSTANCE)
+        os.utime(home / "dagster.yaml", (0, 0))  # older than the repository's, which `make up` puts in its place
     return DagsterInstance.get()
 
 

@@ -10,7 +10,6 @@ from dagster import (
     ScheduleEvaluationContext,
     SkipReason,
     define_asset_job,
-    in_process_executor,
     schedule,
 )
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
@@ -24,11 +23,10 @@ DAILY = {"dagster/priority": "10"}
 
 
 def product_job(product: Product) -> UnresolvedAssetJobDefinition:
-    """All stages of a product and their checks, in one process."""
+    """All stages of a product and their checks."""
     return define_asset_job(
         name=product.slug,
         selection=AssetSelection.assets(*stage_keys(product)),
-        executor_def=in_process_executor,
         tags={"product": product.product},
         description=f"Every stage of {product.title}.",
     )

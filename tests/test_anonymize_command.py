@@ -134,7 +134,7 @@ def test_mistakes_get_a_sentence_and_no_output(
 
 
 def test_an_empty_table_is_refused(trips: pd.DataFrame, tmp_path: Path) -> None:
-    assert "no tile has a label" in refusal(trips.iloc[:0], tmp_path, *COLUMNS, "--person", "user")
+    assert "has no rows" in refusal(trips.iloc[:0], tmp_path, *COLUMNS, "--person", "user")
 
 
 def test_an_existing_folder_is_not_overwritten(trips: pd.DataFrame, tmp_path: Path) -> None:

@@ -72,9 +72,62 @@ def test_unknown_and_intrazonal_trips_are_handled_as_asked(tmp_path: Path) -> No
         (["--bin", "06:00,09:00"], "from 00:00 on"),
         (["--timezone", "Mars/Base"], "IANA time zone"),
         (["--set", "resolution"], "write name=value"),
+        (["--set", "resolution=[1"], "write name=value"),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(tmp_path: Path, options: list[str], sentence: str) -> None:
     failed = RUN.invoke(cli.main, ["od", "none.parquet", "--out", str(tmp_path / "x.parquet"), *options])
     assert isinstance(failed.exception, OdanonError)
     assert sentence in str(failed.exception)
+
+
+STAYS = "person,start,end,lat,lon"
+TRIPS = "person,start,o_lat,o_lon,d_lat,d_lon"
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "sentence"),
+    [
+        ("staypoints", "person,time,lat,lon\n", "holds no points"),
+        ("trips", "", "cannot be read"),
+        ("trips", f"{STAYS}\na,2026-03-02T08:00,2026-03-02T09:00,45,4", "have no zone"),
+        ("trips", f"{STAYS}\na,yesterday evening,2026-03-02T09:00Z,45,4", "no times"),
+        ("trips", f"{STAYS}\na,2026-03-02T08:00Z,2026-03-02T09:00Z,canary,4", "'lat' holds texts"),
+        ("od", f"{TRIPS}\na,,45,4,46,4", "1 rows lack a person or a time"),
+        ("od", f"{TRIPS}\n,2026-03-02T08:00Z,45,4,46,4", "1 rows lack a person or a time"),
+    ],
+)
+def test_hostile_tables_are_answered_with_a_sentence(tmp_path: Path, command: str, content: str, sentence: str) -> None:
+    source = tmp_path / "table.csv"
+    source.write_text(content)
+    failed = RUN.invoke(cli.main, [command, str(source), "--out", str(tmp_path / "x.parquet")])
+    assert isinstance(failed.exception, OdanonError)
+    assert sentence in str(failed.exception)
+    assert "canary" not in str(failed.exception)
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_points_that_are_not_there_and_places_to_write_that_are_none_are_mistakes(points: Path, tmp_path: Path) -> None:
+    for source, out, sentence in (
+        (tmp_path / "none.csv", tmp_path / "x.parquet", "holds no points"),
+        (points, tmp_path, "cannot be written"),
+        (points, points / "x.parquet", "cannot be made"),
+    ):
+        failed = RUN.invoke(cli.main, ["staypoints", str(source), "--out", str(out), "--person", "who"])
+        assert isinstance(failed.exception, OdanonError)
+        assert sentence in str(failed.exception)
+
+
+def test_ids_keep_their_zeros_and_times_their_own_offsets(tmp_path: Path) -> None:
+    """Two people, 007 and 7; the clock goes back between the stays of the first."""
+    rows = [
+        "007,2026-10-25T00:00+02:00,2026-10-25T02:30+02:00,45.75,4.85",
+        "007,2026-10-25T02:30+01:00,2026-10-25T04:00+01:00,45.80,4.85",
+        "7,2026-10-25T05:00+01:00,2026-10-25T06:00+01:00,45.90,4.85",
+    ]
+    source, out = tmp_path / "stays.csv", tmp_path / "trips.parquet"
+    source.write_text("\n".join([STAYS, *rows]))
+    assert RUN.invoke(cli.main, ["trips", str(source), "--out", str(out)]).exit_code == 0
+    (trip,) = pd.read_parquet(out).to_dict("records")
+    assert trip["person"] == "007"
+    assert trip["end"] - trip["start"] == pd.Timedelta("1h")

@@ -13,6 +13,7 @@ from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
 from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
+from odanon.hierarchy.ground import Ground
 from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of
@@ -21,6 +22,7 @@ from odanon.privacy.segments import split_by_segment
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
+from odanon.trips.people import segment_labels
 from odanon_assets.evidence import SEGMENTS
 from odanon_assets.files import write_parquet
 from odanon_assets.lake import Lake, read_frame, write_figures
@@ -41,11 +43,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
-    outside, left_out = pd.DataFrame(), dict[str, float]()
-    if product.source.instance.enters == "od":
-        rows = _ready_rows(lake, product, day)
-    else:
-        rows, outside, left_out = _counted_rows(lake, product, day, zoning)
+    make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
+    rows, outside, left_out = make(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
         write_parquet(rows, folder / "person_rows.parquet")
@@ -82,20 +81,29 @@ def _counted_rows(
             start, end = (np.where(pd.isna(side), UNKNOWN, side)[~known] for side in (origin, destination))
             outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
-    unknown_share = float(unknown / total) if total else 0.0
-    if unknown_share > product.checks.max_unknown_zone:
-        raise OdanonError(
-            f"{product.product} {day}: {unknown_share:.1%} of the trips lie outside the zoning, above"
-            f" checks.max_unknown_zone = {product.checks.max_unknown_zone:.1%}; widen the zoning or the limit"
-        )
-    left_out = {"unknown_zone_share": unknown_share, "intrazonal_dropped": int(intrazonal)}
+    left_out = _left_out(product, day, total, unknown, intrazonal)
     return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), left_out
 
 
+def _left_out(product: Product, day: date, total: int, unknown: int, intrazonal: int) -> dict[str, float]:
+    """The figures of trips that are not counted; too many outside the zoning stop the day."""
+    share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
+    if share > limit:
+        raise OdanonError(
+            f"{product.product} {day}: {share:.1%} of the trips lie outside the zoning, above"
+            f" checks.max_unknown_zone = {limit:.1%}; widen the zoning or the limit"
+        )
+    return {"unknown_zone_share": share, "intrazonal_dropped": int(intrazonal)}
+
+
 def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Tiles in which trips start and end; ready trips may name them."""
+    """Tiles in which trips start and end; ready rows may name them. None outside the zoning."""
     if "origin" in trips:
-        return trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
+        origin, destination = trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
+        if hasattr(zoning, "every_label"):
+            known = pd.Index(zoning.every_label)
+            origin, destination = (np.where(known.get_indexer(side) >= 0, side, None) for side in (origin, destination))
+        return origin, destination
     # Most places end one trip and start the next: each is looked up once.
     ends = np.empty(2 * len(trips), np.complex128)
     ends.real = np.concatenate([trips["o_lat"], trips["d_lat"]])
@@ -105,14 +113,25 @@ def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
     return tile[: len(trips)], tile[len(trips) :]
 
 
-def _ready_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
-    """OD rows as the source gave them."""
+def _ready_rows(
+    lake: Lake, product: Product, day: date, zoning: Any
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """OD rows as the source gave them, told apart as `_counted_rows` does."""
     buckets = sorted(lake.read(product.product, "traces", day).glob("bucket-*.parquet"))
-    rows = pd.concat([read_frame(path) for path in buckets])
-    if product.od.intrazonal == "drop":
-        rows = rows[rows["origin"] != rows["destination"]]
+    rows = pd.concat([read_frame(path) for path in buckets], ignore_index=True)
+    if "segment" in rows:
+        rows["segment"] = segment_labels(rows[["segment"]])  # who has none is in a segment of their own, not lost
     keys = [name for name in OD_COLUMNS[:-1] if name in rows]
-    return rows.groupby(keys, sort=True).sum().reset_index()
+    origin, destination = _ends(rows, zoning)
+    known = pd.notna(origin) & pd.notna(destination)
+    inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
+    trips = rows["trips"]
+    left_out = _left_out(product, day, trips.sum(), trips[~known].sum(), trips[known & ~inside].sum())
+    outside = pd.DataFrame()
+    if product.od.unknown == "keep":
+        ends = {"origin": origin, "destination": destination}
+        outside = rows.assign(**{name: pd.Series(side).fillna(UNKNOWN) for name, side in ends.items()})[~known]
+    return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, left_out
 
 
 def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:
@@ -173,7 +192,9 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     tree = read_tree(lake, product, day)
     source = lake.read(product.product, "anonymized", day)
     releases = read_releases(source, tree, tree, lake.figures(product.product, "anonymized", day)["parameters"])
-    matrices = dict(day_matrices(lake, product, day, tree))
+    # Areas of tiles are drawn only if a metric asks for them.
+    ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
+    matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
     combined: dict[str, float] = {}
     with lake.new(product.product, "metrics", day) as folder:
         for metric in product.metrics:

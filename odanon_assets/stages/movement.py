@@ -35,11 +35,11 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
     with lake.new(product.product, "traces", day) as folder:
         write_people(product, source, key, folder)
         if source.enters == "traces":
-            tally, people = _shuffle_points(source, start, end, product.context, key, engine, folder)
+            tally, kept, people = _shuffle_points(source, start, end, product.context, key, engine, folder)
         else:
-            tally, people = _keep_ready(source, start, end, key, engine.buckets, folder)
+            tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         figures = {
-            "points": tally.kept,
+            "points": kept,
             "people": people,
             "points_read": tally.read,
             "outside_window": tally.outside_window,
@@ -54,8 +54,8 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
 
 def _shuffle_points(
     source: Any, start: datetime, end: datetime, context: timedelta, key: bytes, engine: Any, folder: Path
-) -> tuple[Tally, int]:
-    """Points of a window and its context in buckets of whole people; returns the counts and the number of people."""
+) -> tuple[Tally, int, int]:
+    """Points of a window and its context in buckets of whole people; returns the counts, points and people written."""
 
     def read(part: Any) -> Iterator[pd.DataFrame]:
         return part.batches(start, end, context)
@@ -77,13 +77,13 @@ def _shuffle_points(
         total.duplicates += bucket.repeated
         total.reasons["swapped"] += bucket.swapped
         total.reasons["teleport"] += bucket.teleport
-    return total, sum(bucket.people for bucket in buckets)
+    return total, sum(bucket.kept for bucket in buckets), sum(bucket.people for bucket in buckets)
 
 
 def _keep_ready(
     source: Any, start: datetime, end: datetime, key: bytes, buckets: int, folder: Path
-) -> tuple[Tally, int]:
-    """Ready trips in buckets of people, or ready OD rows in one file; returns the counts and the number of people."""
+) -> tuple[Tally, int, int]:
+    """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
     tally = Tally()
     check = validate_trips if source.enters == "trips" else validate_od
     parts = [check(batch, start, end, tally) for batch in getattr(source, source.enters)(start, end)]
@@ -97,10 +97,10 @@ def _keep_ready(
     fresh = fresh.sort_values(list(fresh.columns), ignore_index=True)
     if "person" not in fresh:
         write_parquet(fresh, folder / bucket_name(0))
-        return tally, 0
+        return tally, len(fresh), 0
     for number in range(buckets):
         write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
-    return tally, int(fresh["person"].nunique())
+    return tally, len(fresh), int(fresh["person"].nunique())
 
 
 def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:

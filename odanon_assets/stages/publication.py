@@ -10,13 +10,13 @@ import pandas as pd
 from odanon.anonymizers.files import read_releases
 from odanon.anonymizers.zones import release_zones
 from odanon.errors import OdanonError
-from odanon.privacy.bands import persons_band, rounded
+from odanon.privacy.bands import persons_band, rounded, rounded_down
 from odanon.privacy.promise import promise
 from odanon.privacy.published import TOTAL
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
-from odanon_assets.gate import audit_day, release_facts, verify_day
+from odanon_assets.gate import audit_day, promise_kept, release_facts, verify_day
 from odanon_assets.lake import Lake, read_frame, write_figures
 from odanon_assets.stages.matrix import read_tree
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
@@ -63,14 +63,16 @@ def _pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle)
     """The gate: raises a sentence that names the rules, and the other release where there is one."""
     window = window_of(bundle.manifest)
     shared = store.sharing(product.product, product.data_sha256, *window)
-    drop_unpublished(lake, product.product, day, {manifest["release_id"] for manifest in shared})
-    findings = verify_day(product, lake, day) or audit_day(product, lake, day, store)
+    drop_unpublished(lake, product.product, day, store, {manifest["release_id"] for manifest in shared})
+    findings = (
+        promise_kept(product, lake, day) or verify_day(product, lake, day) or audit_day(product, lake, day, store)
+    )
     if findings:
         raise OdanonError(
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
-    keep(product, lake, day, bundle.manifest)
+    keep(product, lake, day, store, bundle.manifest)
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
@@ -87,8 +89,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
         "owner": product.owner,
         "licence": product.publish.licence,
         "promise": promise(parameters),
-        "metrics": _public_metrics(lake.figures(name, "metrics", day), flows),
-        "input_counts": _input_counts(product, lake, day),
+        "metrics": _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"]),
+        "input_counts": _input_counts(product, lake, day, parameters["k"]),
         "verifier": "passed",
         "auditor": "passed",
         "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
@@ -128,7 +130,13 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
     return shown.sort_values(["place", "segment"], ignore_index=True)
 
 
-def _public_metrics(figures: dict[str, float], flows: pd.DataFrame) -> dict[str, Any]:
+def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
+    """Release-level figures; fewer than k suppressed trips look like none, in the loss that they cause too."""
+    if "S" in figures and figures["S"] < k:
+        few = figures["S_share"]
+        figures = {
+            name: max(value - few, 0.0) if name in ("S_share", "E") else value for name, value in figures.items()
+        }
     public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
@@ -139,7 +147,8 @@ def _smallest_band(bands: pd.Series) -> str:
     return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")
 
 
-def _input_counts(product: Product, lake: Lake, day: date) -> dict[str, float]:
+def _input_counts(product: Product, lake: Lake, day: date, k: int) -> dict[str, int]:
+    """How much went in, rounded down so that what was suppressed cannot be told to be between 1 and k - 1."""
     wanted = {
         "points": "traces",
         "people": "traces",
@@ -147,4 +156,4 @@ def _input_counts(product: Product, lake: Lake, day: date) -> dict[str, float]:
         "trips": "trips",
         "od_pairs": "od",
     }
-    return {key: rounded(lake.figures(product.product, stage, day)[key], 2) for key, stage in wanted.items()}
+    return {key: rounded_down(lake.figures(product.product, stage, day)[key], k) for key, stage in wanted.items()}

@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, OutageError
 
 _ADVICE = {
     "08": "check that the server runs and that the URL names its host, port and TLS settings",
@@ -26,6 +26,8 @@ _ADVICE = {
     "53": "the server is out of disk, memory or connections",
     "57": "the server was stopped; try again when it is back",
 }
+# Not reached, out of resources, or shut down by a person or a crash: none of it is a mistake in the request.
+_OUTAGES = ("08", "53", "57P")
 _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 # The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
 _OWN_WORDS = re.compile(r"(a drawn area |several products are )[a-z0-9A-Z ;,_()]*")
@@ -65,9 +67,9 @@ def scrubbed() -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, psycopg2.Error) as error:
-        sentence = _sentence(error)
+        scrubbed_error = _scrubbed(error)
         _blank(error)
-        raise OdanonError(sentence) from None
+        raise scrubbed_error from None
 
 
 def _blank(error: BaseException) -> None:
@@ -82,13 +84,14 @@ def _blank(error: BaseException) -> None:
             setattr(error, name, None if name != "detail" else [])
 
 
-def _sentence(error: Exception) -> str:
+def _scrubbed(error: Exception) -> OdanonError:
     original = getattr(error, "orig", None) or error
     code = getattr(original, "pgcode", None)
     if code is None:
         code = "08" if isinstance(original, psycopg2.OperationalError | psycopg2.InterfaceError) else ""
     primary = getattr(getattr(original, "diag", None), "message_primary", None) or ""
     if code == "22023" and _OWN_WORDS.fullmatch(primary):
-        return primary
+        return OdanonError(primary)
     advice = _ADVICE.get(code) or _ADVICE.get(code[:2]) or "the server's own log has the details"
-    return f"the database refused ({type(original).__name__}{f' {code}' if len(code) == 5 else ''}); {advice}"
+    kind = OutageError if code.startswith(_OUTAGES) else OdanonError
+    return kind(f"the database refused ({type(original).__name__}{f' {code}' if len(code) == 5 else ''}); {advice}")

@@ -46,6 +46,10 @@ class EmbeddedStore:
 
     root: Path
 
+    @property
+    def address(self) -> str:
+        return f"folder {self.root.resolve()}"
+
     def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
         check_bundle(bundle)
         product, window, release = bundle.product, bundle.window_start, bundle.release_id

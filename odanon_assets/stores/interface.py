@@ -31,6 +31,7 @@ LEDGER_COLUMNS = (
     "code_version",
     "manifest_sha256",
 )
+_EARLIEST, _LATEST = ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12")  # where days begin first and end last
 AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
 
 
@@ -49,6 +50,10 @@ class Act:
 
 class Store(Protocol):
     """Where releases are published. A window shows one release or none; readers never see a part of one."""
+
+    @property
+    def address(self) -> str:
+        """Which store this is, without secrets."""
 
     def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
         """Make a release visible; False when exactly this release is published already.
@@ -110,9 +115,11 @@ def zoning_version(manifest: dict[str, Any]) -> str:
 
 
 def window_of(manifest: dict[str, Any]) -> tuple[datetime, datetime]:
-    """The instants between which a release's trips depart."""
-    zone = ZoneInfo(manifest["timezone"])
-    return day_window(date.fromisoformat(manifest["window_start"]), zone)
+    """The instants between which a release's trips depart; without a time zone, its day anywhere on Earth."""
+    day = date.fromisoformat(manifest["window_start"])
+    if manifest.get("timezone") is None:
+        return day_window(day, _EARLIEST)[0], day_window(day, _LATEST)[1]
+    return day_window(day, ZoneInfo(manifest["timezone"]))
 
 
 def shares_input(manifest: dict[str, Any], product: str, data_sha256: str, start: datetime, end: datetime) -> bool:

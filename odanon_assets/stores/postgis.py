@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, make_url, text
 
 from odanon.errors import OdanonError
 from odanon_assets.stores import load
@@ -37,6 +37,11 @@ class PostgisStore:
     """Releases in a PostgreSQL database with PostGIS."""
 
     url: str
+
+    @property
+    def address(self) -> str:
+        parts = make_url(self.url)
+        return f"database {parts.host}:{parts.port}/{parts.database}"
 
     def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
         check_bundle(bundle)

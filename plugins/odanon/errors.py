@@ -1,4 +1,4 @@
-"""The one exception a user should ever read: what is wrong, where, and what to do."""
+"""The exceptions a user should ever read: what is wrong, where, and what to do."""
 
 
 class OdanonError(ValueError):
@@ -6,3 +6,7 @@ class OdanonError(ValueError):
 
     The message never carries an identifier, a coordinate or a count of people (PRIVACY rule 9).
     """
+
+
+class OutageError(OdanonError):
+    """A service that is away for now: the same request may well succeed later, so it is worth another try."""

@@ -21,9 +21,10 @@ def metrics_for(od: ODMatrix, release: Release) -> list[Any]:
     found: list[Any] = [Sizes()]
     for measure in measures(od, release):
         found += [Generalisation(measure=measure), Reconstruction(measure=measure), Classes(measure=measure)]
-        if od.ground is not None and od.ground.measurable:
-            found.append(Surface(measure=measure))
-    return [*found, Distance()] if od.ground is not None else found
+        if od.ground is not None:
+            found.append(Distance(measure=measure))
+            found += [Surface(measure=measure)] if od.ground.measurable else []
+    return found
 
 
 def measured(od: ODMatrix, release: Release) -> Release:

@@ -11,9 +11,13 @@ from gate_town import DAY, people, town
 
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.release import Release
+from odanon.errors import OdanonError
 from odanon.product import Product
+from odanon_assets.lake import Lake, default_root
 from odanon_assets.run import run_days
+from odanon_assets.stages.publication import published as publish_as
 from odanon_assets.stores import open_store
+from odanon_assets.stores.interface import Act
 
 HONEST = AtgJoint.anonymize
 
@@ -76,3 +80,16 @@ def test_a_bad_anonymiser_publishes_nothing(
     assert "person 17" not in result.error
     assert open_store(product).windows("town") == []
     assert open_store(product).ledger().empty
+
+
+def test_a_bad_anonymiser_does_not_replace_a_release_by_a_named_act_either(
+    product: Product, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, store, act = gate.published(product), open_store(product), Act("Ada", "the antennas were wrong")
+    monkeypatch.setattr(AtgJoint, "anonymize", below_k)
+    gate.write(default_root().parent, people(seed=2))
+    gate.made(product)
+    with pytest.raises(OdanonError, match=r"at-least-k: .*the earlier release, if any, stays"):
+        publish_as(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store, act=act)
+    assert (store.released("town", DAY), store.problems(first)) == (first, [])
+    assert store.audit_log()["act"].tolist() == ["publish"]

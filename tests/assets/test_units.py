@@ -1,5 +1,6 @@
 """What k counts, from the table to the published flows: persons, trips without persons, inhabitants."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from odanon_assets.lake import Lake, default_root
 from odanon_assets.stores import open_store
 
 TRIPS = {"anonymize": {"plugin": "atg-joint", "k": 10, "unit": "trips"}, "publish": {"accept_unit_trips": True}}
+COARSE = {"plugin": "uniform", "k": 10, "level": 5, "suppression": 0.3}
 PAIR = ["time_bin", "origin", "destination"]
 
 
@@ -98,6 +100,30 @@ def test_one_device_of_weight_5_4_never_passes_k_5(folder: Path) -> None:
     product = town(folder, columns=columns, anonymize=unit)
     published(product)
     assert cells(product) == {enough}
+
+
+@pytest.mark.parametrize("strangers", [0, 1, 9])
+def test_fewer_than_k_suppressed_trips_look_like_none_in_the_manifest(folder: Path, strangers: int) -> None:
+    rows = [crowd(TILES[40], TILES[41], [f"p{n}" for n in range(49)], trips=97)]
+    rows += [crowd(TILES[n], TILES[n + 1], [f"s{n}"]) for n in range(strangers)]
+    gate.write(folder, pd.concat(rows))
+    product = town(folder, anonymize={"plugin": "suppression", "k": 10, "suppression": 0.1})
+    manifest = json.loads(open_store(product).manifest_text(published(product)))
+    assert visible(product)["trips"].tolist() == [49 * 97]
+    told = manifest["metrics"]
+    assert (told["suppressed_share"], told["reconstruction_loss"], told["trips_published"]) == (0, 0, 4750)
+    assert manifest["input_counts"]["people"] == 10 * ((49 + strangers) // 10)
+    assert manifest["input_counts"]["od_pairs"] == 10 * ((1 + strangers) // 10)
+
+
+def test_people_without_a_segment_are_one_and_are_not_lost(folder: Path) -> None:
+    rows = people()
+    rows.loc[:200, "sex"] = None
+    gate.write(folder, rows)
+    product = town(folder, columns={"person": "person", "segment": "sex"}, anonymize=COARSE)
+    published(product)
+    assert set(visible(product)["segment"]) >= {"F", "M", "unknown"}
+    assert Lake(default_root()).figures("town", "od", DAY)["od_trips"] == rows["trips"].sum()
 
 
 def test_a_time_bin_that_stands_for_too_few_inhabitants_is_left_out_alone(folder: Path) -> None:

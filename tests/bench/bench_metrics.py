@@ -13,8 +13,8 @@ from generate import City, flows
 
 from odanon import registry
 from odanon.anonymizers.matrix import ODMatrix
+from odanon.hierarchy.ground import Ground
 from odanon.measure import metrics_for
-from odanon.metrics.ground import Ground
 
 TILES, PAIRS = 18_000, 500_000
 MOST_SECONDS = 5.0

@@ -86,8 +86,57 @@ def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) ->
     assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
 
 
+def test_a_case_that_is_no_longer_released_is_no_longer_drawn(table: TableInput, tmp_path: Path) -> None:
+    """The same folder, first with enough people, then with too few."""
+    planned = Plan(table, cases("atg-soft", "5", "persons", 0.1), tmp_path / "out", 300)
+    list(run_plan(planned))
+    assert planned.release(planned.cases[0]).exists()
+    rows = pd.read_parquet(table.path)
+    rows[rows["who"] < 4].to_parquet(table.path)
+    compared = tidy(list(run_plan(planned)))
+    assert compared["status"].tolist() == ["refused"]
+    page = comparison_page(planned, compared, table.load())
+    assert json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["releases"] == []
+
+
+def test_a_release_of_nothing_is_a_row_of_the_report(table: TableInput, tmp_path: Path) -> None:
+    """Noise with a threshold that no flow reaches: everything is left out, and what divides by nothing is unknown."""
+    planned = Plan(table, cases("user-dp", "200", "persons", 0.1), tmp_path / "out", 300)
+    compared = tidy(list(run_plan(planned)))
+    assert compared[["status", "flows", "S_share"]].values.tolist() == [["done", 0, 1]]
+    assert compared[["Gbar", "density"]].isna().all(axis=None)
+    assert "–" in comparison_page(planned, compared, table.load())
+
+
+def test_a_case_named_twice_is_run_once() -> None:
+    assert len(cases("atg-soft,atg-soft", "5,5", "persons", 0.1)) == 1
+
+
 @pytest.mark.parametrize(
-    ("options", "sentence"), [(["--k", "ten"], "whole numbers"), (["--algorithms", "magic"], "no anonymize plugin")]
+    ("content", "sentence"),
+    [
+        (b"", "cannot be read"),
+        (b"\x00\xff\xfe", "cannot be read"),
+        (b"alat,alon,blat,blon,who", "has no rows"),
+        (b"alat,alon,blat,blon,who\ncanary,4,45,4,1", "'alat' holds texts"),
+        (b"alat,alon,blat,blon,who\n99,4,45,4,1", "out of range"),
+    ],
+)
+def test_hostile_tables_are_answered_with_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "trips.csv"
+    path.write_bytes(content)
+    with pytest.raises(OdanonError, match=sentence) as told:
+        TableInput(path=path, origin="alat,alon", destination="blat,blon", person="who").load()
+    assert "canary" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--k", "ten"], "whole numbers"),
+        (["--algorithms", "magic"], "no anonymize plugin"),
+        (["--time-limit", "soon"], "a number with its unit"),
+    ],
 )
 def test_mistakes_are_told_before_anything_runs(
     table: TableInput, tmp_path: Path, options: list[str], sentence: str

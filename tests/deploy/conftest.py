@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
 
 from deployment import DEPLOY, Deployed, server_with_passwords, sql, succeed
+from running_stack import Stack, stack_in
 
 from odanon_assets.stores import schema
 
@@ -31,4 +32,11 @@ def deployed(secrets: Path) -> Iterator[Deployed]:
         sql(server.url, "CREATE DATABASE odanon")
         schema.init(made.url())
         made.run_users_sql()
+        yield made
+
+
+@pytest.fixture
+def stack(deployed: Deployed, tmp_path: Path) -> Iterator[Stack]:
+    """The services of compose.yaml, to be started by the test."""
+    with stack_in(deployed, tmp_path) as made:
         yield made

@@ -51,6 +51,19 @@ def test_distances_by_hand() -> None:
     assert figures["GDM_sd"] == pytest.approx(STEP_M / 4, rel=1e-6)
 
 
+def test_distances_by_hand_for_people_and_population() -> None:
+    """a->c is published as it is and b->c as left->right: only b moves, by half a step, with 2 trips, 1 person, weight 30."""
+    od = ODMatrix.from_frame(ROWS.assign(w=[10.0, 30.0, 60.0]), TREE, TREE, weight="w")
+    a, left, right = NODE["a"], NODE["left"], NODE["right"]
+    release = Release.from_nodes(od, TREE, TREE, np.array([a, left, -1]), np.array([right, right, -1]), {"k": 1})
+    figures = measured(od, release).metrics
+    assert figures["GDM"] == pytest.approx(2 * STEP_M / 2 / (2 * 8), rel=1e-6)
+    assert figures["GDM_persons"] == pytest.approx(1 * STEP_M / 2 / (2 * 2), rel=1e-6)
+    assert figures["GDM_population"] == pytest.approx(30 * STEP_M / 2 / (2 * 40), rel=1e-6)
+    window = measured_window({1: od, 2: od}, {1: release, 2: release})
+    assert window["GDM_population"] == pytest.approx(figures["GDM_population"])
+
+
 def test_distances_of_a_window_are_over_all_its_trips() -> None:
     one = Distance().evaluate(*hand_release())
     still = {**one, "GDM_sum": 0.0, "GDM_squares": 0.0, "GDM_median": 0.0}

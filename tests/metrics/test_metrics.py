@@ -78,6 +78,12 @@ def test_weights_that_are_not_there_are_an_error() -> None:
         Generalisation(measure="weight").evaluate(*hand_release())
 
 
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf")])
+def test_weights_that_nobody_can_stand_for_are_an_error(bad: float) -> None:
+    with pytest.raises(OdanonError, match="negative or no numbers"):
+        ODMatrix.from_frame(ROWS.assign(w=[1.0, bad, 2.0]), TREE, TREE, weight="w")
+
+
 def test_a_window_combines_its_matrices() -> None:
     for metric, expected in (
         (Generalisation(), {"Gbar": 3, "S": 4, "S_share": 0.2, "flows": 2}),

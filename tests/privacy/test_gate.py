@@ -154,6 +154,11 @@ def test_a_split_flow_that_everybody_does_not_have_is_refused(lake: Lake, by_sex
     assert "segments" in change_split(lake, by_sex, stray)
 
 
+def test_a_split_flow_in_a_time_bin_without_input_is_refused(lake: Lake, by_sex: Any) -> None:
+    later = pd.Timestamp(HOURS[1]) + pd.Timedelta(hours=5)
+    assert "time-bins" in change_split(lake, by_sex, lambda t: pd.concat([t, t.iloc[:2].assign(time_bin=later)]))
+
+
 def test_a_segment_below_k_is_refused(lake: Lake, by_sex: Any) -> None:
     """A flow of k people that is shown by sex although one sex has fewer."""
     folder = lake.read("flows", "anonymized", DAY)

@@ -2,9 +2,11 @@
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.privacy.bands import persons_band, rounded
+from odanon.privacy.bands import persons_band, rounded, rounded_down
 from odanon.privacy.pseudonym import KEY_VARIABLE, pseudonyms, window_key
 
 
@@ -40,3 +42,17 @@ def test_bands_start_at_k() -> None:
 def test_public_figures_are_rounded() -> None:
     assert rounded(123456.0) == 123000
     assert rounded(0.099987) == 0.1
+
+
+@given(st.integers(0, 10**7), st.integers(0, 200), st.integers(2, 50))
+def test_an_input_less_what_is_published_of_it_is_never_told_to_be_a_few(count: int, suppressed: int, k: int) -> None:
+    """Whoever subtracts finds a rest that may be nothing, or one that may be k."""
+    published, shown = max(count - suppressed, 0), rounded_down(count, k)
+    assert shown <= count
+    assert {rounded_down(possible, k) for possible in range(shown, shown + k)} == {shown}
+    assert shown - published <= 0 or shown + k - 1 - published >= k
+
+
+def test_input_counts_keep_two_digits_and_nothing_below_k() -> None:
+    assert [rounded_down(count, 10) for count in (0, 9, 10, 58, 1234, 6_412_345)] == [0, 0, 10, 50, 1200, 6_400_000]
+    assert rounded_down(433, 15) == 420

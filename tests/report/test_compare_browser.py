@@ -100,7 +100,7 @@ def compared() -> pd.DataFrame:
     for name in (*figures, "origin_areas", "destination_areas", "min_persons", *(f"persons_x{s}" for s in STEPS)):
         table[name] = rng.uniform(0.01, 1, len(table)).round(4) * (1e8 if name == "C_DM" else 1)
     for view in ("_persons", "_population"):
-        for name in figures[:6]:
+        for name in figures[:9]:
             table[f"{name}{view}"] = table[name]
     table = table.assign(status="done", message=None, protect="", segment="all", unit="persons", suppression=0.5)
     table.loc[3, ["status", "message", "Gbar"]] = [
@@ -123,6 +123,7 @@ def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) 
     assert max(map(float, best)) <= 50  # a run beyond its budget wins nothing
     assert "Measured in people" in body
     assert "Measured for the population" in body
+    assert body.count("GDM m") == 3  # in trips, in people and by weights
 
 
 def test_nothing_points_outside(page: str) -> None:

@@ -1,17 +1,22 @@
 """Pairs of releases that give people away when subtracted: each passes alone, and the gate refuses the second."""
 
+import json
 import multiprocessing
 import os
 import re
 import shutil
 from datetime import date
+from functools import reduce
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import gate_town as gate
+import h3
 import numpy as np
 import pandas as pd
 import pytest
+from bundles import accept, bundle
 from gate_town import DAY, people, publish, published, town
 from product_example import small_product
 
@@ -19,11 +24,14 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.gate import audit_day
 from odanon_assets.lake import Lake, default_root
+from odanon_assets.stages import publication
 from odanon_assets.stages.publication import published as publish_as
 from odanon_assets.stores import open_store
+from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act
 
 STRESS = bool(os.environ.get("ODANON_STRESS"))
+CENTRE = h3.latlng_to_cell(45.75, 4.85, 6)
 ACT = Act("Ada Auditor", "the antennas were wrong")
 
 
@@ -84,6 +92,65 @@ def test_the_same_people_on_other_tiles(workspace: Path) -> None:
         first,
         like="fine",
     )
+
+
+def crowd(origin: str, destination: str, names: str, purpose: str, trips: int = 1) -> pd.DataFrame:
+    """Rows of the people of one tile pair, a letter each, at eight."""
+    hour = pd.Timestamp(DAY, tz="UTC") + pd.Timedelta(hours=8)
+    ends = {"origin": origin, "destination": destination}
+    return pd.DataFrame({"time_bin": hour, **ends, "trips": trips, "person": list(names), "purpose": purpose})
+
+
+def test_a_person_in_several_segments(folder: Path) -> None:
+    """Many travel for work and for leisure, two for work next door: the total less both purposes is those two."""
+    (a, b, *_), (c, d, *_), *_ = (h3.cell_to_children(parent, 8) for parent in sorted(h3.cell_to_children(CENTRE, 7)))
+    rows = [
+        crowd(a, c, ascii_lowercase, "work"),
+        crowd(a, c, ascii_lowercase, "leisure", trips=2),
+        crowd(b, c, "!?", "work"),
+        crowd(c, c, ascii_uppercase, "work"),
+        crowd(d, d, ascii_uppercase, "leisure"),
+    ]
+    gate.write(folder, pd.concat(rows))
+    known = {"k": 10, "suppression": 0.1}
+    by_purpose = {"person": "person", "segment": "purpose"}
+    first = published(town(folder, "purposes", by_purpose, anonymize={"plugin": "suppression", **known}))
+    total = town(folder, anonymize={"plugin": "uniform", "level": 7, **known})
+    refused(total, "comparable: .* in several segments", first, like=None)
+
+
+def test_trips_counted_up_to_a_cap_and_without_one(folder: Path) -> None:
+    """The difference is what those beyond the cap add, perhaps one commuter; the same numbers again tell nothing."""
+    capped = {"plugin": "uniform", "k": 10, "level": 6, "suppression": 0.5, "contribution_cap": 1}
+    first = published(town(folder, anonymize=capped))
+    again = town(folder, "again", anonymize=capped)
+    gate.made(again, like="town")
+    publish(again)
+    plain = town(folder, "plain", anonymize={**capped, "contribution_cap": None})
+    refused(plain, "comparable: trips counted up to a cap .* of trips", first)
+
+
+def test_the_same_files_under_another_spelling_of_their_path(folder: Path) -> None:
+    first = published(town(folder))
+    spelled = town(folder / "data" / "..", "spelled", file_in=folder, anonymize={"plugin": "atg-joint", "k": 15})
+    refused(spelled, "nested-difference", first)
+
+
+def test_tables_made_under_a_weaker_promise_than_the_file_states_now(folder: Path) -> None:
+    weak = {"plugin": "atg-joint", "k": 5, "unit": "trips"}
+    gate.made(town(folder, anonymize=weak, publish={"accept_unit_trips": True}))
+    product = town(folder)
+    with pytest.raises(OdanonError, match="promise: tables made with a weaker unit, k than the product's file says"):
+        publish(product)
+    assert open_store(product).windows("town") == []
+
+
+def test_tables_made_with_other_segments_than_the_file_states_now(folder: Path) -> None:
+    by_sex = {"person": "person", "segment": "sex"}
+    for name, then, now in (("first", by_sex, None), ("second", None, by_sex)):
+        gate.made(town(folder, name, then))
+        with pytest.raises(OdanonError, match="segments: tables made with other segments than the file's"):
+            publish(town(folder, name, now))
 
 
 def reissued(folder: Path, rows: pd.DataFrame) -> OdanonError:
@@ -203,6 +270,28 @@ def test_a_release_in_the_database_that_this_machine_knows_nothing_of(
     refused(coarse, "input-kept", first, like=None)
 
 
+@pytest.mark.parametrize("lacking", ["parameters", "timezone"])
+def test_a_release_of_which_the_ledger_tells_too_little(folder: Path, lacking: str) -> None:
+    """Manifests of other versions or makers: a sentence that names them, not a crash."""
+    product = town(folder)
+    foreign = bundle(product="town", data_sha256=product.data_sha256)
+    del foreign.manifest[lacking]
+    open_store(product).publish(foreign, accept)
+    refused(town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), "input-kept", foreign.release_id, None)
+
+
+def test_a_kept_release_that_does_not_say_how_it_was_made(folder: Path) -> None:
+    product = town(folder)
+    first = published(product)
+    kept = Lake(default_root()).folder("town", "released", DAY) / first / "release.json"
+    told = open_store(product).current("town", DAY) / "release.json"
+    for path, place in ((kept, ("manifest", "parameters")), (told, ("parameters",))):
+        facts = json.loads(path.read_text())
+        del reduce(dict.__getitem__, place, facts)["unit"]
+        path.write_text(json.dumps(facts))
+    refused(town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), "input-kept", first)
+
+
 def test_a_release_whose_rows_were_deleted(folder: Path) -> None:
     product = town(folder, retention="30d")
     first = published(product)
@@ -262,3 +351,24 @@ def test_a_publication_that_was_cut_off_does_not_stand_in_the_way(
 
 def broken(*_: Any) -> None:
     raise OSError("disk full")
+
+
+def test_a_release_that_was_shown_but_not_noted_counts_in_every_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = town(folder)
+    gate.made(first)
+    with monkeypatch.context() as cut_off:
+        cut_off.setattr(publication, "confirm", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            publish(first)
+    (shown,) = [open_store(first).released("town", DAY)]
+    second = town(folder, anonymize={"plugin": "atg-joint", "k": 15})
+    gate.made(second, like=None)
+    elsewhere, lake = EmbeddedStore(folder / "elsewhere"), Lake(default_root())
+    with pytest.raises(OdanonError, match=f"is not published: .*{shown}"):
+        publish_as(second, lake, DAY, zoning=second.zoning.instance, store=elsewhere)
+
+
+def _killed(*_: Any) -> None:
+    raise KeyboardInterrupt

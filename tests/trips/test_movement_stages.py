@@ -1,6 +1,7 @@
 """The stages from a source to OD rows: segments, weights, homes, and sources of ready trips and OD rows."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -124,18 +125,41 @@ def test_ready_trips_enter_under_pseudonyms_and_bad_ones_are_counted(
     assert {reason for reason, count in figures["reasons"].items() if count} == {"no_person", "null_island"}
 
 
-def test_trips_with_an_unknown_end_are_counted_and_kept_apart_only_when_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+def test_a_point_that_an_engine_loses_is_missing_from_the_sum(tmp_path: Path) -> None:
+    """What is kept is counted where it is written, not derived from what is read."""
+    product, lake = town(tmp_path), Lake(tmp_path)
+    engine = product.engine.instance
+
+    class Leaky:
+        def shuffle(self, *given: Any) -> Any:
+            tallies, buckets = engine.shuffle(*given)
+            return tallies, [replace(buckets[0], kept=buckets[0].kept - 1), *buckets[1:]]
+
+    sums = []
+    for chosen in (engine, Leaky()):
+        figures = movement.traces(product, lake, DAY, source=product.source.instance, engine=chosen)
+        parts = ("points", "quarantined", "duplicates", "outside_window")
+        sums.append(figures["points_read"] - sum(figures[part] for part in parts))
+    assert sums == [0, 1]
+
+
+def two_squares(folder: Path) -> dict[str, Any]:
+    """Zoning and hierarchy of a product on two polygons, west and east, a tenth of a degree wide."""
     west, east = ([(4.8 + x, 45.7), (4.9 + x, 45.7), (4.9 + x, 45.8), (4.8 + x, 45.8)] for x in (0.0, 0.1))
     shapes = [{"type": "Polygon", "coordinates": [[*ring, ring[0]]]} for ring in (west, east)]
     features = [
         {"type": "Feature", "properties": {"id": name}, "geometry": shape}
         for name, shape in zip(("west", "east"), shapes, strict=True)
     ]
-    zones = tmp_path / "zones.geojson"
+    zones = folder / "zones.geojson"
     zones.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    return {"zoning": {"plugin": "polygons", "path": str(zones), "id": "id"}, "hierarchy": "ward"}
+
+
+def test_trips_with_an_unknown_end_are_counted_and_kept_apart_only_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
     trips = pd.DataFrame(
         {
             "person": ["a", "b", "c", "d", "d"],
@@ -150,8 +174,7 @@ def test_trips_with_an_unknown_end_are_counted_and_kept_apart_only_when_asked(
     trips.to_parquet(tmp_path / "trips.parquet")
     told = {
         "source": {"plugin": "trips", "path": str(tmp_path / "trips.parquet")},
-        "zoning": {"plugin": "polygons", "path": str(zones), "id": "id"},
-        "hierarchy": "ward",
+        **two_squares(tmp_path),
         "checks": {"max_unknown_zone": 0.6},
     }
     for unknown in ("drop", "keep"):
@@ -210,3 +233,47 @@ def test_a_table_without_persons_delivered_twice_counts_once(tmp_path: Path, mon
     rows, lake = run(product, tmp_path)
     assert rows["trips"].tolist() == [50, 20]
     assert lake.figures("small", "traces", DAY)["duplicates"] == 3
+
+
+@pytest.mark.parametrize("unknown", ["drop", "keep"])
+@pytest.mark.parametrize("plugin", ["trips", "od"])
+def test_zones_that_ready_rows_name_may_be_unknown_too(
+    plugin: str, unknown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    pairs = {"origin": ["west", "west", "east", "mars"], "destination": ["east", "west", "mars", "mars"]}
+    when = pd.to_datetime(["2026-03-02 08:00"] * 4, utc=True)
+    columns = {"trips": {"start": when, "end": when}, "od": {"time_bin": when, "trips": 1}}
+    pd.DataFrame({"person": list("abcd"), **columns[plugin], **pairs}).to_parquet(tmp_path / "rows.parquet")
+    names = {"origin": "origin", "destination": "destination", "person": "person"}
+    told = {"source": {"plugin": plugin, "path": str(tmp_path / "rows.parquet"), **names}, **two_squares(tmp_path)}
+    rules = {"bin": "1h", "unknown": unknown, "intrazonal": "drop"}
+    product = small_product(tmp_path, od=rules, checks={"max_unknown_zone": 0.5}, **told)
+    rows, lake = run(product, tmp_path)
+    assert rows[["origin", "destination", "trips"]].values.tolist() == [["west", "east", 1]]
+    figures = lake.figures("small", "od", DAY)
+    assert (figures["unknown_zone_share"], figures["intrazonal_dropped"]) == (0.5, 1)
+    written = pd.read_parquet(lake.read("small", "od", DAY) / "pairs.parquet")
+    found = set(written[["origin", "destination"]].itertuples(index=False, name=None))
+    apart = {("east", "unknown"), ("unknown", "unknown")} if unknown == "keep" else set()
+    assert found == {("west", "east")} | apart
+    with pytest.raises(OdanonError, match="lie outside the zoning"):
+        run(small_product(tmp_path, od=rules, checks={"max_unknown_zone": 0.4}, **told), tmp_path / "limit")
+
+
+def test_areas_of_polygons_are_measured_in_square_kilometres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve people go from west to east: both squares are published as they are, 11.1 km high and 7.8 km wide."""
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    when = pd.to_datetime(["2026-03-02 08:00"] * 12, utc=True)
+    trips = {"person": list("abcdefghijkl"), "start": when, "end": when, "origin": "west", "destination": "east"}
+    pd.DataFrame(trips).to_parquet(tmp_path / "trips.parquet")
+    names = {"origin": "origin", "destination": "destination"}
+    source = {"plugin": "trips", "path": str(tmp_path / "trips.parquet"), **names}
+    product = small_product(tmp_path, source=source, metrics=["surface", "distance"], **two_squares(tmp_path))
+    _, lake = run(product, tmp_path)
+    plugins = {"zoning": product.zoning.instance, "hierarchy": product.hierarchy.instance}
+    matrix.hierarchy(product, lake, DAY, **plugins)
+    matrix.anonymized(product, lake, DAY, anonymize=product.anonymize.instance)
+    figures = matrix.metrics(product, lake, DAY)
+    assert figures["MAO"] == pytest.approx(figures["MAD"]) == pytest.approx(11.11 * 7.77, rel=0.01)
+    assert figures["GDM"] == 0

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.hierarchy.ground import Ground
 from odanon.hierarchy.tree import Hierarchy
-from odanon.metrics.ground import Ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,15 @@ class ODMatrix:
             raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
         if len(counts) and counts.min() < 0:
             raise OdanonError(f"column {trips!r} holds negative counts; remove or repair those rows")
+        weights = None if weight is None else rows[weight].to_numpy(np.float64)
+        if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
+            raise OdanonError(f"column {weight!r} holds weights that are negative or no numbers; repair those rows")
         matrix = cls.from_arrays(
             origins.ranks(rows[origin].to_numpy()),
             destinations.ranks(rows[destination].to_numpy()),
             counts.astype(np.int64),
             ids,
-            None if weight is None else rows[weight].to_numpy(np.float64),
+            weights,
         )
         return replace(matrix, ground=Ground.of(origins, destinations))
 

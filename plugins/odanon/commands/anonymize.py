@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from odanon.commands.table_options import with_table
+from odanon.commands.values import plugin_parameters
 
 if TYPE_CHECKING:
     from odanon.tables.read import TableInput
@@ -45,8 +46,8 @@ def anonymize(
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
     console = Console(stderr=True)
-    extra = dict(_name_and_value(text) for text in parameter or [])
-    anonymizer = registry.create("anonymize", algorithm, {"k": k, "unit": unit, "suppression": suppression, **extra})
+    promised = {"k": k, "unit": unit, "suppression": suppression}
+    anonymizer = registry.create("anonymize", algorithm, {**promised, **plugin_parameters(parameter)})
     with console.status(f"reading {table.path} ...") as status:
         loaded = table.load()
         matrices, tree = loaded.matrices, loaded.tree
@@ -57,17 +58,6 @@ def anonymize(
         write_folder(out, releases, tree, loaded.tiles, anonymizer, algorithm, figures)
     _print_figures(figures, out, noisy=not anonymizer.verifiable)
     typer.echo(promise(parameters_of(anonymizer)))
-
-
-def _name_and_value(text: str) -> tuple[str, Any]:
-    import yaml
-
-    from odanon.errors import OdanonError
-
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise OdanonError(f"--set {text}: write name=value, such as --set min_tiles=3")
-    return name, yaml.safe_load(value)
 
 
 def _print_figures(figures: dict[str, Any], out: Path, *, noisy: bool) -> None:

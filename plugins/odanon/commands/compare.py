@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from odanon.commands.table_options import with_table
+from odanon.commands.values import duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ def compare(
         str | None, typer.Option(help="With --protect: column of segments, such as sex, each compared on its own.")
     ] = None,
     time_limit: Annotated[str, typer.Option(help="Longest time a run may take, such as 90s, 10min or 2h.")] = "10min",
-    workers: Annotated[int, typer.Option(help="Runs at the same time; 0 takes one per core.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Runs at the same time; 0 takes one per core.")] = 0,
 ) -> None:
     """Run anonymisers on a table and write a report, comparison.parquet and comparison.csv.
 
@@ -51,7 +52,6 @@ def compare(
     from odanon.compare.plan import Plan, cases
     from odanon.compare.runner import run_plan, tidy
     from odanon.errors import OdanonError
-    from odanon.plugin import parse_duration
 
     if by is not None and protect is None:
         raise OdanonError("--by splits a cross table; add --protect participants,population")
@@ -60,7 +60,7 @@ def compare(
     loaded = table.load()  # a mistake in the table is told once, before any run
     if protect is not None:
         planned = _crossed(planned, protect, loaded)
-    plan = Plan(table, planned, out, parse_duration(time_limit).total_seconds())
+    plan = Plan(table, planned, out, duration("--time-limit", time_limit).total_seconds())
     results = []
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("comparing", total=len(plan.cases))
@@ -68,7 +68,9 @@ def compare(
             results.append(result)
             case = result["case"]
             segment = f" {case['segment']}" if by else ""
-            progress.console.print(f"{case['algorithm']} k={case['k']}{segment}: {result['status']}", highlight=False)
+            told = f"{case['algorithm']} k={case['k']}{segment}: {result['status']}"
+            why = f" ({result['message']})" if result.get("message") else ""
+            progress.console.print(f"{told}{why}", highlight=False, markup=False)
             progress.advance(task)
     compared = tidy(results)
     tables = {"comparison": compared} | ({"cross": cross_table(compared)} if protect else {})

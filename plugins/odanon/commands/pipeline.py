@@ -1,10 +1,11 @@
 """Running and watching products: `odanon run`, `odanon summary`, `odanon metrics`."""
 
+import os
 import sys
 import time
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -40,10 +41,13 @@ def run(
     from odanon_assets.run import run_days
 
     chosen = _find_product(product)
-    console = Console()
+    console = Console(file=_screen())
     days = _days(chosen, day, first, last)
+    results = []
     with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
-        results = list(run_days(chosen, days, resume=resume))
+        for result in run_days(chosen, days, resume=resume):
+            results.append(result)
+            progress.days -= result.skipped
     skipped = [result.day for result in results if result.skipped]
     if skipped:
         console.print(f"[green]✓[/green] {_span(skipped)}  published before, skipped", highlight=False)
@@ -54,7 +58,8 @@ def run(
     _print_summary(console, chosen)
     if failed:
         names = ", ".join(str(result.day) for result in failed[:5]) + (" ..." if len(failed) > 5 else "")
-        console.print(f"\n[red]{len(failed)} of {len(days)} days failed[/red] ({names}); `--resume` tries them again")
+        advice = "once repaired, the same command with --resume tries them again"
+        console.print(f"\n[red]{len(failed)} of {len(days)} days failed[/red] ({names}); {advice}", highlight=False)
         raise typer.Exit(1)
 
 
@@ -116,6 +121,13 @@ def _days(product: "Product", day: datetime | None, first: datetime | None, last
     return days
 
 
+def _screen() -> TextIO | None:
+    """The terminal itself: Dagster leads the output of a run into its log, where progress would be seen late or never."""
+    if not sys.stdout.isatty():
+        return None
+    return open(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding)
+
+
 class _Progress:
     """Shows the stage that runs, each day as it ends, and how long the rest will take."""
 
@@ -125,7 +137,7 @@ class _Progress:
         self.started = time.monotonic()
 
     def stage(self, product: str, stage: str, day: str) -> None:
-        self.status.update(f"{product} {day}: {stage} ... ({len(self.heard)} of {self.days} days{self._left()})")
+        self.status.update(f"{product} {day}: {stage} ... ({len(self.heard)} of {self.days} done{self._left()})")
         if not self.console.is_terminal and self.days == 1:
             self.console.print(f"  {product} {day}: {stage}", highlight=False)
 
@@ -139,6 +151,10 @@ class _Progress:
             return ""
         seconds = (time.monotonic() - self.started) / len(self.heard) * (self.days - len(self.heard))
         return f", about {seconds / 60:.0f} min left" if seconds > 90 else f", about {seconds:.0f} s left"
+
+
+def _number(days: list[Any]) -> str:
+    return "1 day" if len(days) == 1 else f"{len(days)} days"
 
 
 def _span(days: list[date]) -> str:
@@ -155,7 +171,9 @@ def _print_summary(console: Any, product: "Product") -> None:
     metrics, folder, days = latest["metrics"], latest["folder"], latest["days"]
     counts = ", ".join(f"{value:,} {label}" for label, value in latest["in"].items())
     promise = latest["manifest"]["promise"]
-    console.print(f"\n[bold]{product.title}[/bold] — {len(days)} days published, latest {days[-1]}")
+    console.print(
+        f"\n[bold]{product.title}[/bold] — {_number(days)} published; the latest is {days[-1]}:", highlight=False
+    )
     rows = {
         "in": counts,
         "published": f"{metrics['flows']:,.0f} flows between {metrics['origin_areas']:,.0f} origin and"

@@ -1,9 +1,12 @@
 """Traces by hand, file by file: `odanon staypoints`, `odanon trips`, `odanon od`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from odanon.commands.values import duration, plugin_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,13 +43,16 @@ def staypoints(
 
     from odanon import registry
     from odanon.engines.local import Local
+    from odanon.errors import OdanonError
 
     columns = {"person": person, "time": time, "lat": lat, "lon": lon}
     source = registry.create("source", "points", {"path": points, "timezone": timezone, **columns})
-    chosen = registry.create("staypoints", detector, _parameters(parameter))
+    chosen = registry.create("staypoints", detector, plugin_parameters(parameter))
     engine = Local(buckets=buckets, workers=0)
     with tempfile.TemporaryDirectory(dir=_folder_of(out)) as scratch:
         kept, read = _shuffle(source, engine, Path(scratch))
+        if not read:
+            raise OdanonError(f"{points} holds no points; give a file, folder, glob or URL of a table with rows")
         buckets_of_points = sorted(Path(scratch).glob("bucket-*.parquet"))
         stays = list(engine.map(lambda path: chosen.detect(pd.read_parquet(path)), buckets_of_points))
     found = pd.concat(stays).sort_values(["person", "start"], kind="stable", ignore_index=True)
@@ -65,10 +71,12 @@ def trips(
 
     from odanon.trips.build import build_trips
 
-    found = _table(stays, ("person", "start", "end", "lat", "lon"), times=("start", "end"))
+    found = _table(stays, times=("start", "end"), numbers=("lat", "lon"))
     found = found.sort_values(["person", "start"], kind="stable", ignore_index=True)
     always = pd.Timestamp("1900-01-01", tz="UTC").to_pydatetime(), pd.Timestamp("2200-01-01", tz="UTC").to_pydatetime()
-    made = build_trips(found, *always, min_distance_m=min_distance_m, max_duration=_duration(max_duration))
+    made = build_trips(
+        found, *always, min_distance_m=min_distance_m, max_duration=duration("--max-duration", max_duration)
+    )
     _folder_of(out)
     made.to_parquet(out, index=False)
     typer.echo(f"{len(made):,} trips between {len(found):,} stays, written to {out}")
@@ -99,9 +107,8 @@ def od(
     from odanon.trips.od import UNKNOWN, pair_table
 
     zone, bins, calendar = _od_settings(timezone, bin_, holidays)
-    tiles = registry.create("zoning", zoning, _parameters(parameter))
-    places = ("o_lat", "o_lon", "d_lat", "d_lon")
-    table = _table(trips, ("person", "start", *places), times=("start",))
+    tiles = registry.create("zoning", zoning, plugin_parameters(parameter))
+    table = _table(trips, times=("start",), numbers=("o_lat", "o_lon", "d_lat", "d_lon"))
     origin, destination = (tiles.assign(table[f"{e}_lat"].to_numpy(), table[f"{e}_lon"].to_numpy()) for e in "od")
     outside = pd.isna(origin) | pd.isna(destination)
     kept = ~outside
@@ -126,7 +133,6 @@ def od(
 
 def _shuffle(source: Any, engine: Any, folder: Path) -> tuple[int, int]:
     """The points of a source, under pseudonyms and in buckets; returns rows kept and read."""
-    import os
     import secrets
     from datetime import UTC, datetime, timedelta
 
@@ -166,52 +172,58 @@ def _od_settings(timezone: str, bins: str, holidays: str) -> tuple[Any, Any, Any
     return ZoneInfo(timezone), chosen.bin, calendar
 
 
-def _table(path: Path, columns: tuple[str, ...], times: tuple[str, ...]) -> "pd.DataFrame":
-    """Columns of a Parquet or CSV file; times must have a zone."""
+def _table(path: Path, times: tuple[str, ...], numbers: tuple[str, ...]) -> "pd.DataFrame":
+    """Persons, times and numbers of a Parquet or CSV file; times must have a zone, and persons and times a value."""
     import pandas as pd
 
     from odanon.errors import OdanonError
 
+    columns = ("person", *times, *numbers)
     try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, parse_dates=list(times))
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype={"person": "str"})
     except (OSError, ValueError):
-        raise OdanonError(f"{path} cannot be read as Parquet or CSV with columns {', '.join(columns)}") from None
+        raise OdanonError(f"{path} cannot be read; give a Parquet or CSV file with {', '.join(columns)}") from None
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise OdanonError(f"{path} has no column {missing[0]!r}; it needs {', '.join(columns)}")
+    empty = int(table[["person", *times]].isna().any(axis="columns").sum())
+    if empty:
+        raise OdanonError(f"{path}: {empty} rows lack a person or a time; remove or repair them first")
     for name in times:
-        if getattr(table[name].dtype, "tz", None) is None:
-            raise OdanonError(f"{path}: the times in {name!r} have no zone; write them in UTC, such as ...Z")
-        table[name] = table[name].dt.tz_convert("UTC").dt.as_unit("us")
+        table[name] = _instants(path, table[name])
+    for name in numbers:
+        if pd.to_numeric(table[name], errors="coerce").isna().sum() > table[name].isna().sum():
+            raise OdanonError(f"{path}: column {name!r} holds texts; give degrees")
+        table[name] = table[name].astype("float64")
     return table
 
 
-def _parameters(texts: list[str] | None) -> dict[str, Any]:
-    import yaml
+def _instants(path: Path, times: "pd.Series") -> "pd.Series":
+    """Times in UTC; each must say its zone, and they need not agree."""
+    import pandas as pd
 
     from odanon.errors import OdanonError
 
-    parameters = {}
-    for text in texts or []:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise OdanonError(f"--set {text}: write name=value, such as --set radius_m=100")
-        parameters[name] = yaml.safe_load(value)
-    return parameters
-
-
-def _duration(text: str) -> Any:
-    from odanon.errors import OdanonError
-    from odanon.plugin import parse_duration
-
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise OdanonError(f"{text}: {error}") from None
+    if pd.api.types.is_string_dtype(times):
+        try:
+            if all(pd.Timestamp(text).tzinfo is not None for text in times.dropna()):
+                times = pd.to_datetime(times, utc=True, format="ISO8601")
+        except ValueError:
+            raise OdanonError(f"{path}: column {times.name!r} holds texts that are no times; write ISO 8601") from None
+    if getattr(times.dtype, "tz", None) is None:
+        raise OdanonError(f"{path}: the times in {times.name!r} have no zone; write them in UTC, such as ...Z")
+    return times.dt.tz_convert("UTC").dt.as_unit("us")
 
 
 def _folder_of(out: Path) -> Path:
     """The folder of a file to be written, made when it is not there."""
+    from odanon.errors import OdanonError
+
     folder = out.absolute().parent
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise OdanonError(f"{folder} cannot be made; give --out a place where you may write") from None
+    if out.is_dir() or not os.access(folder, os.W_OK):
+        raise OdanonError(f"{out} cannot be written; give --out a file in a folder where you may write")
     return folder

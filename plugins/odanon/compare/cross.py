@@ -14,7 +14,7 @@ from odanon.compare.plan import Case
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
 _VIEWS = {"participants": "", "population": "_population"}
-_METRICS = ("Gbar", "E", "D", "S_share", "C_DM", "C_AVG")
+_METRICS = ("GDM", "Gbar", "E", "D", "S_share", "C_DM", "C_AVG")
 
 
 def counted_by_weight(od: ODMatrix, unit: float) -> ODMatrix:
@@ -79,7 +79,6 @@ def cross_table(compared: pd.DataFrame) -> pd.DataFrame:
                     "cells_below": row.get(f"cells_below{suffix}"),
                     "origins": row.get("origin_areas"),
                     "destinations": row.get("destination_areas"),
-                    "GDM": row.get("GDM"),
                     **{name: row.get(f"{name}{suffix}") for name in _METRICS},
                 }
             )

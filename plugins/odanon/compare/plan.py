@@ -97,7 +97,7 @@ class Plan:
 def algorithms(wanted: str) -> list[str]:
     """`all` or a comma-separated list of anonymisers."""
     installed = registry.names("anonymize")
-    names = installed if wanted == "all" else [name.strip() for name in wanted.split(",")]
+    names = installed if wanted == "all" else list(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:
         registry.find("anonymize", name)
     return names
@@ -140,7 +140,7 @@ def crossed(planned: tuple[Case, ...], protect: str, mean_weight: float, segment
 
 def _whole_numbers(text: str) -> list[int]:
     try:
-        return [int(value) for value in text.split(",")]
+        return list(dict.fromkeys(int(value) for value in text.split(",")))
     except ValueError:
         raise OdanonError(f"--k {text}: write whole numbers separated by commas, such as 5,10,20") from None
 

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -35,6 +37,7 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
         if result["fingerprint"] == fingerprint and result["status"] != "timed out":
             return result
         path.unlink()
+    shutil.rmtree(plan.release(case), ignore_errors=True)  # of another table, or half written
     path.parent.mkdir(parents=True, exist_ok=True)
     job = {"case": asdict(case), "table": asdict(plan.table), "fingerprint": fingerprint, "keep": plan.keep_releases}
     job_file = path.with_name("job.json")
@@ -47,9 +50,15 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
         path.write_text(json.dumps(result))
         return result
     if not path.exists():
-        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {**json.loads(job_file.read_text()), "status": "failed", "message": reason}
+        return {**json.loads(job_file.read_text()), "status": "failed", "message": _failure(done)}
     return json.loads(path.read_text())
+
+
+def _failure(done: subprocess.CompletedProcess[str]) -> str:
+    """How a process ended that left no result; what an exception says may hold a value of the table."""
+    kind = (done.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
+    ended = kind if done.returncode > 0 and kind else f"exit code {done.returncode}"
+    return f"the run ended without a result ({ended}); try `odanon anonymize` with this algorithm, or with more memory"
 
 
 def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
@@ -58,7 +67,7 @@ def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
         {
             **result["case"],
             "status": result["status"],
-            **result.get("metrics", {}),
+            **{name: nan if value is None else value for name, value in result.get("metrics", {}).items()},
             "cpu_s": result.get("cpu_s"),
             "peak_mb": result.get("peak_mb"),
             "message": result.get("message"),

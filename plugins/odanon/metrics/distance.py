@@ -7,27 +7,31 @@ import pandas as pd
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Areas, Release
 from odanon.errors import OdanonError
+from odanon.hierarchy.ground import centres
 from odanon.hierarchy.tree import Hierarchy
-from odanon.metrics.ground import centres
-from odanon.plugin import plugin
+from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.plugin import parameter, plugin
 
 
 @plugin
 class Distance:
     """GDM: metres from each end of a published trip to the centre that it is published at: mean, median, sd."""
 
+    measure: Measure = parameter("trips", "what is counted: trips, persons, or the weights of the population")
+
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """d_j = geodesic distance of end j (origin, destination) to the centre of its area (002 equation 4.3).
 
         Ends are known to their tile, so that a trip published between its own two tiles moves nothing; with raw
         coordinates, as in the paper, the way to the middle of the tile would come on top. GDM, GDM_median and GDM_sd
-        are over both ends of all published trips.
+        are over both ends of all published trips; people count once for each of their tile pairs, weights as often as
+        they say.
         """
         if od.ground is None:
             raise OdanonError("nobody knows where the tiles lie, so GDM cannot be measured; give their zones")
         flow = release.assignment["flow"].to_numpy()
         kept = np.flatnonzero(flow >= 0)
-        trips = od.pairs.trips[kept]
+        volume = Volumes(od, release, self.measure).pair[kept]
         sides = (
             ("origin", release.origins, od.ground.origins, od.pairs.origin),
             ("destination", release.destinations, od.ground.destinations, od.pairs.destination),
@@ -38,22 +42,23 @@ class Distance:
                 for side, areas, tree, tile in sides
             ]
         )
-        weights = np.concatenate([trips, trips]).astype(np.float64)
+        weights = np.concatenate([volume, volume])
         sums = {
             "GDM_ends": float(weights.sum()),
             "GDM_sum": float((weights * metres).sum()),
             "GDM_squares": float((weights * metres**2).sum()),
             "GDM_median": _median(metres, weights),
         }
-        return _with_mean(sums)
+        return named(_with_mean(sums), self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """Mean and sd over all trips of the window; the median is the matrices' median, weighted by their trips."""
-        sums = {name: float(figures[name].sum()) for name in ("GDM_ends", "GDM_sum", "GDM_squares")}
-        released = figures[figures["GDM_ends"] > 0]
+        plain = unnamed(figures, self.measure)
+        sums = {name: float(plain[name].sum()) for name in ("GDM_ends", "GDM_sum", "GDM_squares")}
+        released = plain[plain["GDM_ends"] > 0]
         middle = _median(released["GDM_median"].to_numpy(), released["GDM_ends"].to_numpy())
         combined = _with_mean({**sums, "GDM_median": middle})
-        return {name: combined[name] for name in ("GDM", "GDM_median", "GDM_sd")}
+        return named({name: combined[name] for name in ("GDM", "GDM_median", "GDM_sd")}, self.measure)
 
 
 def _area_of_flows(release: Release, side: str, areas: Areas) -> npt.NDArray[np.int64]:

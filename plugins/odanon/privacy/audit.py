@@ -13,7 +13,7 @@ import numpy as np
 from odanon.privacy.bounds import Attacker, isolates
 from odanon.privacy.combinations import small_combinations
 from odanon.privacy.published import Content, PublishedMatrix, related
-from odanon.privacy.refinement import Refinement, Trips, families
+from odanon.privacy.refinement import IDENTITY, Refinement, Trips, families
 from odanon.privacy.verify import Finding, added_up
 
 MAX_PROGRAMS = 400  # beyond that many small regions a release is refused as unproven
@@ -53,6 +53,11 @@ def _audit_group(matrices: list[PublishedMatrix], fresh: set[int]) -> list[Findi
     if 0 < len(by_trips) < len(contents):
         everything = range(len(contents))
         return [report.finding("comparable", len(by_trips), "rows without ids next to rows with ids", everything)]
+    if len({matrix.release_id for matrix in matrices}) > 1:
+        doubled = [number for number, content in enumerate(contents) if _in_several_segments(content)]
+        if doubled:
+            what = "rows that count one person's trips of a tile pair in several segments"
+            return [report.finding("comparable", len(doubled), what, range(len(contents)))]
     k = min(matrix.k for matrix in matrices)  # whoever is in several releases has the weakest of their promises
     trips = Trips.of(contents)
     findings = _compare_inputs(trips, matrices, report, k)
@@ -68,6 +73,13 @@ def _without_ids(contents: list[Content]) -> list[int]:
     return [
         number for number, content in enumerate(contents) if content.rows is not None and "person" not in content.rows
     ]
+
+
+def _in_several_segments(content: Content) -> bool:
+    """Whether a person's trips at one time and tile pair are rows of several segments, which equal no row elsewhere."""
+    if content.rows is None or not {"person", "segment"} <= set(content.rows):
+        return False
+    return bool(content.rows.duplicated(list(IDENTITY[:-1])).any())
 
 
 class _Report:

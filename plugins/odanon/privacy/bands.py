@@ -21,3 +21,12 @@ def persons_band(persons: pd.Series, k: int) -> pd.Categorical:
 def rounded(value: float, digits: int = 3) -> float:
     """A release-level figure with few significant digits, fit for the public manifest."""
     return float(f"{value:.{digits}g}")
+
+
+def rounded_down(count: int, k: int) -> int:
+    """A count as a multiple of k by a number of two digits.
+
+    Next to a published part of the count, the rest is then either perhaps nothing or perhaps k and more.
+    """
+    crowds = count // k
+    return crowds // (step := 10 ** max(len(str(crowds)) - 2, 0)) * step * k

@@ -16,7 +16,7 @@ from scipy import sparse
 from odanon.privacy.coverage import Ints, spread
 from odanon.privacy.published import Content, PublishedMatrix
 
-_IDENTITY = ("time", "origin", "destination", "person", "trips")
+IDENTITY = ("time", "origin", "destination", "person", "trips")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Trips:
         tables = [_plain(content.rows) for content in contents if content.rows is not None]
         merged = pd.concat(tables, ignore_index=True)
         code = np.zeros(len(merged), dtype=np.int64)
-        for name in _IDENTITY:
+        for name in IDENTITY:
             part, names = pd.factorize(merged[name])
             code, _ = pd.factorize(code * (len(names) + 1) + part)
         first = np.empty(int(code.max(initial=-1)) + 1, dtype=np.int64)
@@ -59,7 +59,7 @@ class Trips:
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
     """The identifying columns in types that can be stacked; a table without ids gets an empty one."""
     table = rows if "person" in rows else rows.assign(person=0)
-    table = table.loc[table["trips"] > 0, list(_IDENTITY)]
+    table = table.loc[table["trips"] > 0, list(IDENTITY)]
     return table.astype({"origin": "str", "destination": "str"}).assign(time=pd.to_datetime(table["time"], utc=True))
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from datetime import date, time, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -333,9 +334,12 @@ class Product(Section):
     def data_sha256(self) -> str:
         """The identity of the people behind the product: products with the same one may be subtracted.
 
-        The path of a source of files says it alone, however its columns are read.
+        The path of a source of files says it alone, however it is spelled and its columns are read.
         """
-        told = self.dataset or getattr(self.source.instance, "path", None) or self.source.model_dump(mode="json")
+        path = getattr(self.source.instance, "path", None)
+        if path is not None and "://" not in path:
+            path = os.path.normpath(path)
+        told = self.dataset or path or self.source.model_dump(mode="json")
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -1,6 +1,7 @@
 """The tables of the comparison page as HTML: all runs, people behind the flows, whom a release protects."""
 
 from itertools import pairwise
+from math import isclose
 from typing import Any
 
 import pandas as pd
@@ -27,10 +28,10 @@ def runs_tables(compared: pd.DataFrame) -> str:
     for suffix, words in _VIEWS:
         if f"Gbar{suffix}" not in compared:
             continue
-        placed = {name: head for name, head in _PLACED.items() if not suffix and compared[name].notna().any()}
+        placed = {name: head for name, head in _PLACED.items() if _known(compared, f"{name}{suffix}")}
         shape = {} if suffix else {"shape": "origins × destinations"}
-        metrics = {f"{name}{suffix}": head for name, head in _MEASURED.items()}
-        table = _runs(compared, metrics, {**placed, **shape, **({} if suffix else _COSTS)})
+        metrics = {f"{name}{suffix}": head for name, head in {**_MEASURED, **placed}.items()}
+        table = _runs(compared, metrics, {**shape, **({} if suffix else _COSTS)})
         opened = " open" if suffix != "_persons" else ""
         parts.append(f"<details{opened}><summary>Measured {words}</summary>{table}</details>")
     return f'{"".join(parts)}<p class="note">{text(_LEGEND)}</p>'
@@ -42,7 +43,7 @@ def _runs(compared: pd.DataFrame, metrics: dict[str, str], others: dict[str, str
     rows = []
     for k, group in compared.groupby("k", sort=True):
         within = group[group["S_share"].between(0, group["suppression"])]  # noise may add volume
-        best = {name: within[name].min() for name in (*metrics, "GDM") if name in columns}
+        best = {name: within[name].min() for name in metrics if not name.startswith(("MAO", "MAD"))}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{text(row['algorithm'])}</td><td>{text(k)}</td>"
             if row["status"] != "done":
@@ -50,11 +51,17 @@ def _runs(compared: pd.DataFrame, metrics: dict[str, str], others: dict[str, str
                 cells = f'<td colspan="{len(columns)}" class="why">{text(why)}</td>'
             else:
                 cells = "".join(
-                    f"<td{_class('best', name in best and row[name] == best[name])}>{text(_figure(name, row))}</td>"
+                    f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row))}</td>"
                     for name in columns
                 )
             rows.append(f"<tr{_class('first', at == 0)}>{start}{cells}</tr>")
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _is_best(name: str, row: dict[str, Any], best: dict[str, float]) -> bool:
+    """Sums of weights that differ in their last digits are equal."""
+    known = name in best and pd.notna(row[name])
+    return known and isclose(row[name], best[name], rel_tol=1e-9, abs_tol=1e-12)
 
 
 def people_table(compared: pd.DataFrame) -> str:
@@ -75,7 +82,7 @@ def people_table(compared: pd.DataFrame) -> str:
         if pd.isna(counts).any():
             continue
         shares = "".join(_bar(count / max(sum(counts), 1)) for count in counts)
-        density = f"{row['density']:.2%}"
+        density = f"{row['density']:.2%}" if pd.notna(row["density"]) else "–"
         ending = f"<td>{text(in_words(row['flows']))}</td><td>{text(density)}</td>"
         rows.append(f"<tr><td>{text(row['algorithm'])}</td><td>{text(in_words(row[least]))}</td>{shares}{ending}</tr>")
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -131,10 +138,13 @@ def _cross_rows(row: dict[str, Any], *, first: bool) -> str:
         below = f"cells_below{suffix}"
         cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row))}</td>']
         cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row))}</td>")
-        cells += [f"<td>{text(_figure(f'{name}{suffix}', row))}</td>" for name in _MEASURED]
+        cells += [f"<td>{text(_figure(f'{name}{suffix}', row))}</td>" for name in (*_MEASURED, "GDM")]
         views.append("".join(cells))
-    distance = f"<td{span}>{text(_figure('GDM', row))}</td>" if "GDM" in row else f"<td{span}>–</td>"
-    return f"<tr{_class('first', first)}>{start}{views[0]}{distance}</tr><tr>{views[1]}</tr>"
+    return f"<tr{_class('first', first)}>{start}{views[0]}</tr><tr>{views[1]}</tr>"
+
+
+def _known(compared: pd.DataFrame, name: str) -> bool:
+    return name in compared and bool(compared[name].notna().any())
 
 
 def _class(name: str, wanted: bool) -> str:
@@ -144,7 +154,7 @@ def _class(name: str, wanted: bool) -> str:
 def _figure(name: str, row: dict[str, Any]) -> str:
     if name == "shape":
         return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
-    value = row[name]
+    value = row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
     if name.startswith("S_share"):

@@ -10,8 +10,8 @@ import pandas as pd
 from odanon import registry
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
+from odanon.hierarchy.ground import Ground
 from odanon.hierarchy.tree import Hierarchy
-from odanon.metrics.ground import Ground
 from odanon.zoning.tiles import Tiles, distinct_labels, unplaced
 
 _TABLES = (".csv", ".parquet")
@@ -71,28 +71,45 @@ class TableInput:
         texts = {
             name: str for name in (self.origin, self.destination, self.person, self.segment) if name and "," not in name
         }
-        table = pd.read_parquet(self.path) if self.path.suffix == ".parquet" else pd.read_csv(self.path, dtype=texts)
-        columns = {"count": self.count, "person": self.person, "weight": self.weight, "time": self.time}
+        try:
+            table = (
+                pd.read_parquet(self.path) if self.path.suffix == ".parquet" else pd.read_csv(self.path, dtype=texts)
+            )
+        except (OSError, ValueError):
+            raise OdanonError(f"{self.path} cannot be read as a table; give a Parquet or CSV file") from None
+        if table.empty:
+            raise OdanonError(f"{self.path} has no rows; give a table of trips or flows")
+        others = {"person": self.person, "time": self.time}
+        numbers = {"count": self.count, "weight": self.weight}
         rows = pd.DataFrame(
             {
                 "origin": self._labels(table, self.origin),
                 "destination": self._labels(table, self.destination),
-                **{ours: self._column(table, theirs) for ours, theirs in columns.items() if theirs is not None},
+                **{ours: self._column(table, theirs) for ours, theirs in others.items() if theirs is not None},
+                **{ours: self._numbers(table, theirs) for ours, theirs in numbers.items() if theirs is not None},
             }
         )
         if self.segment is not None:
             rows["segment"] = self._labels(table, self.segment)
         missing = int(rows.isna().any(axis="columns").sum())
         if missing:
-            raise OdanonError(f"{self.path}: {missing} rows have an empty value; remove or repair them first")
+            what = "rows have an empty value or coordinates out of range"
+            raise OdanonError(f"{self.path}: {missing} {what}; remove or repair them first")
         return rows
 
     def _labels(self, table: pd.DataFrame, name: str) -> pd.Series:
         if "," not in name:
             column = self._column(table, name)
             return column.where(column.isna(), column.astype("str"))
-        lat, lon = (self._column(table, part.strip()).to_numpy(np.float64) for part in name.split(",", 1))
+        lat, lon = (self._numbers(table, part.strip()).to_numpy(np.float64) for part in name.split(",", 1))
         return pd.Series(registry.create("zoning", "h3", {"resolution": self.resolution}).assign(lat, lon), table.index)
+
+    def _numbers(self, table: pd.DataFrame, name: str) -> pd.Series:
+        column = self._column(table, name)
+        try:
+            return pd.to_numeric(column)
+        except (TypeError, ValueError):
+            raise OdanonError(f"{self.path}: column {name!r} holds texts that are no numbers; repair it") from None
 
     def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
         if name not in table.columns:

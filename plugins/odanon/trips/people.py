@@ -24,9 +24,8 @@ def segment_labels(attributes: pd.DataFrame) -> pd.Series:
 def given_weights(weight: pd.Series) -> npt.NDArray[np.float64]:
     """Weights from a table; a person without one counts once."""
     values = pd.to_numeric(weight, errors="coerce").to_numpy(np.float64)
-    bad = int((values < 0).sum() + np.isinf(values).sum())
-    if bad:
-        raise OdanonError(f"{bad} people have a negative or infinite weight; repair the table of people")
+    if ((values < 0) | np.isinf(values)).any():
+        raise OdanonError("the table of people has a negative or infinite weight; repair it")
     return np.where(np.isnan(values), 1.0, values)
 
 

@@ -1,0 +1,33 @@
+"""Values of options that are written as text: durations and parameters of plugins."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from odanon.errors import OdanonError
+
+
+def duration(option: str, text: str) -> timedelta:
+    """A duration such as 10min."""
+    from odanon.plugin import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise OdanonError(f"{option} {text}: {error}") from None
+
+
+def plugin_parameters(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Parameters given as `--set name=value`; values are read as in a product file."""
+    import yaml
+
+    parameters = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        try:
+            parameters[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals:
+            raise OdanonError(f"--set {text}: write name=value as in a product file, such as --set min_tiles=3")
+    return parameters
