@@ -39,13 +39,18 @@ _HARMLESS = {
 }
 _RATIOS = {"D", "E", "Gbar", "S_share", "quarantined_share", "unknown_zone_share"}
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
+# From which fewer than k suppressed trips could be computed.
+_TELL_SUPPRESSED = {"D", "E", "G", "S_share", "absolute_error", "published"}
 _STEPS = (10, 5, 2, 1)
 
 
 def stage_metadata(figures: dict[str, Any], k: int) -> dict[str, Any]:
     """The figures of a stage fit for the UI."""
     shown: dict[str, Any] = {}
+    hidden = _TELL_SUPPRESSED if 0 < figures.get("S", 0) < k else set()
     for name, value in figures.items():
+        if name in hidden:
+            continue
         if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS:
             shown[name] = value
         elif name == "min_persons":

@@ -137,3 +137,10 @@ def test_columns_come_from_columns_that_exist(product: Product) -> None:
                 assert name in {column.name for column in TABLES[upstream].columns}, (stage, column.name)
         lineage = table_metadata(product, stage)["dagster/column_lineage"]
         assert set(lineage.deps_by_column) <= {column.name for column in table.columns}
+
+
+def test_fewer_than_k_suppressed_trips_cannot_be_computed_from_what_is_shown() -> None:
+    figures = {"S": 3, "S_share": 0.001, "published": 2997, "E": 0.001, "D": 0.001, "flows": 40, "Gbar": 2.0}
+    assert stage_metadata(figures, 10) == {"flows": 40, "Gbar": 2.0}
+    assert stage_metadata({**figures, "S": 0, "S_share": 0.0}, 10)["published"] == 2997
+    assert stage_metadata({**figures, "S": 10}, 10)["S_share"] == 0.001
