@@ -44,7 +44,8 @@ class Lake:
         return self.root / "work" / product / stage / f"date={day.isoformat()}"
 
     def new(self, product: str, stage: str, day: date) -> AbstractContextManager[Path]:
-        """A folder that replaces the partition when the block ends well."""
+        """A folder that replaces the partition when the block ends well; other users cannot enter the working area."""
+        (self.root / "work").mkdir(parents=True, exist_ok=True, mode=0o700)
         return new_folder(self.folder(product, stage, day))
 
     def read(self, product: str, stage: str, day: date) -> Path:
