@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -62,7 +63,14 @@ class Server:
         _call([*self._control, "-l", str(self._folder / "log"), "-o", self._options, "start"])
 
     def crash(self) -> None:
-        _call([*self._control, "-m", "immediate", "stop"])
+        """What `pg_ctl stop -m immediate` does, without the time that pg_ctl takes to start."""
+        postmaster = self._folder / "data" / "postmaster.pid"
+        os.kill(int(postmaster.read_text().split()[0]), signal.SIGQUIT)
+        deadline = time.monotonic() + 60
+        while postmaster.exists():
+            if time.monotonic() > deadline:
+                raise RuntimeError("the private PostgreSQL server does not stop")
+            time.sleep(0.005)
 
 
 @contextmanager
