@@ -5,7 +5,7 @@ import json
 import os
 import re
 from datetime import date, time, timedelta
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
@@ -15,12 +15,11 @@ from pydantic import (
     Field,
     SecretStr,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
-from odanon import registry
-from odanon.plugin import Duration, parameters_of
+from odanon.plugin import Duration
+from odanon.product.choices import Anonymize, Engine, HierarchyChoice, Metric, Notifier, Source, Staypoints, Zoning
 from odanon.product.clock import Bins, Clock
 
 
@@ -28,87 +27,6 @@ class Section(BaseModel):
     """A part of a product file: unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-
-class PluginChoice(BaseModel):
-    """A plugin by name with its parameters beside it: `{plugin: dwell, radius_m: 100}`."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")
-    stage: ClassVar[str]
-
-    plugin: str
-    instance: Any = Field(exclude=True, repr=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _resolve(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            value = {"plugin": value}
-        if not isinstance(value, dict) or not isinstance(value.get("plugin"), str):
-            raise ValueError("name a plugin here, such as {plugin: " + _example(cls.stage) + "}")
-        parameters = {key: item for key, item in value.items() if key != "plugin"}
-        found = registry.find(cls.stage, value["plugin"])
-        return {"plugin": found.name, "instance": found.create(parameters)}
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, defaults included, as JSON values."""
-        return parameters_of(self.instance)
-
-    @model_serializer
-    def _serialise(self) -> dict[str, Any]:
-        return {"plugin": self.plugin, **self.parameters}
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
-        installed = registry.names(cls.stage)
-        by_name = {"enum": installed, "description": "a plugin with its default parameters"}
-        return {"oneOf": [by_name, *(_choice_schema(registry.find(cls.stage, name)) for name in installed)]}
-
-
-def _example(stage: str) -> str:
-    return next(iter(registry.names(stage)), "NAME")
-
-
-def _choice_schema(plugin: registry.Plugin) -> dict[str, Any]:
-    schema = dict(plugin.schema)
-    schema["properties"] = {"plugin": {"const": plugin.name}, **schema.get("properties", {})}
-    schema["required"] = ["plugin", *schema.get("required", [])]
-    schema["description"] = plugin.summary
-    schema["additionalProperties"] = False
-    return schema
-
-
-class Source(PluginChoice):
-    stage: ClassVar[str] = "source"
-
-
-class Staypoints(PluginChoice):
-    stage: ClassVar[str] = "staypoints"
-
-
-class Zoning(PluginChoice):
-    stage: ClassVar[str] = "zoning"
-
-
-class HierarchyChoice(PluginChoice):
-    stage: ClassVar[str] = "hierarchy"
-
-
-class Anonymize(PluginChoice):
-    stage: ClassVar[str] = "anonymize"
-
-
-class Metric(PluginChoice):
-    stage: ClassVar[str] = "metrics"
-
-
-class Engine(PluginChoice):
-    stage: ClassVar[str] = "engine"
-
-
-class Notifier(PluginChoice):
-    stage: ClassVar[str] = "notify"
 
 
 def _parse_date(value: Any) -> Any:
