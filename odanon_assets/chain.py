@@ -73,8 +73,8 @@ STAGES = (
         ("od", "hierarchy", "anonymized"),
         (),
         ("python",),
-        "What the anonymisation cost: mean generalisation error, suppressed share, reconstruction loss. Restricted; "
-        "the rounded figures of the release are public.",
+        "What the anonymisation cost (mean generalisation error, suppressed share, reconstruction loss) and what risk "
+        "remains, by flow and by origin. Restricted; the rounded figures of the release are public.",
     ),
     Stage(
         "published",
@@ -91,6 +91,8 @@ def stage_function(name: str) -> StageFunction:
     """The function of a stage; imported when run, since numba and friends are slow to import."""
     if name in ("traces", "staypoints", "trips"):
         from odanon_assets.stages import movement as module
+    elif name == "metrics":
+        from odanon_assets.stages import measures as module  # type: ignore[no-redef]
     elif name == "published":
         from odanon_assets.stages import publication as module  # type: ignore[no-redef]
     else:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 ROOT_VARIABLE = "ODANON_ROOT"
 PRODUCTS_VARIABLE = "ODANON_PRODUCTS"
-# Stages whose tables hold rows of single people, or counts below k; `released` is what the auditor keeps.
-_PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "released")
+# Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
+_PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
+_FIGURES_STAY = ("metrics", "released")
 
 
 def default_root() -> Path:
@@ -92,7 +93,9 @@ class Lake:
         """Days of which rows of people or the pseudonym key are kept, in order."""
         parts = [part for stage in _PERSONAL for part in (self.root / "work" / product / stage).glob("date=*")]
         kept = {
-            path.name.removeprefix("date=") for path in parts if path.parent.name != "released" or _has_tables(path)
+            path.name.removeprefix("date=")
+            for path in parts
+            if path.parent.name not in _FIGURES_STAY or _has_tables(path)
         }
         salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
         return sorted(map(date.fromisoformat, kept | salts))
@@ -110,7 +113,7 @@ class Lake:
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
             remove_drafts(folder.parent, folder.name)
-            if stage == "released":
+            if stage in _FIGURES_STAY:
                 for path in folder.rglob("*.parquet"):
                     path.unlink()
             else:

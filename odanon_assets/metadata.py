@@ -38,6 +38,7 @@ _HARMLESS = {
     "zones",
 }
 _RATIOS = {"D", "E", "Gbar", "S_share", "quarantined_share", "unknown_zone_share"}
+_PUBLIC = "risk_"  # release-level figures that the manifest tells too
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
 # From which fewer than k suppressed trips could be computed.
 _TELL_SUPPRESSED = {"D", "E", "G", "S_share", "absolute_error", "published"}
@@ -51,7 +52,7 @@ def stage_metadata(figures: dict[str, Any], k: int) -> dict[str, Any]:
     for name, value in figures.items():
         if name in hidden:
             continue
-        if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS:
+        if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS or name.startswith(_PUBLIC):
             shown[name] = value
         elif name == "min_persons":
             shown |= _smallest(value, k)
@@ -98,6 +99,11 @@ def table_metadata(product: Product, stage: str) -> dict[str, Any]:
         {c.name: [_column_of(product, source) for source in c.made_from] for c in columns if c.made_from}
     )
     return {"dagster/column_schema": schema, "dagster/column_lineage": lineage}
+
+
+def owners(product: Product) -> list[str]:
+    """Who answers for a product's assets: a person by mail, or a team."""
+    return [product.owner if "@" in product.owner else f"team:{product.owner}"]
 
 
 def _column_of(product: Product, source: str) -> TableColumnDep:

@@ -1,4 +1,4 @@
-"""From trips to an anonymised matrix and its metrics: the stages that see areas."""
+"""From trips to an anonymised matrix: the stages that make areas."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.files import read_releases, write_releases
+from odanon.anonymizers.files import write_releases
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
 from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
-from odanon.hierarchy.ground import Ground
 from odanon.hierarchy.parquet import from_parquet, to_parquet
 from odanon.hierarchy.tree import Hierarchy
 from odanon.plugin import parameters_of
@@ -176,35 +175,22 @@ def _split(rows: pd.DataFrame, releases: dict[datetime, Release], anonymize: Any
     """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
     parts = []
     for time_bin, here in rows.groupby("time_bin", sort=True):
-        whole = releases[_moment(time_bin)]
-        matrices = {str(name): _matrix(part, tree) for name, part in here.groupby("segment", sort=True)}
-        for name, release in split_by_segment(whole, matrices, anonymize, tree, tree).items():
-            if name != TOTAL:
-                labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
-                parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
+        for name, (_, release) in by_segment(here, releases[moment(time_bin)], anonymize, tree).items():
+            labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
+            parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
     table = pd.concat(parts, ignore_index=True)
+    table = table[table["segment"] != TOTAL]
     wanted = [*_SPLIT, *(["weight"] if "weight" in table else [])]
     return table[wanted].astype(_SPLIT)  # a table without rows has its types too
 
 
-def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
-    """Every metric of the product for each time bin, and combined for the day."""
-    tree = read_tree(lake, product, day)
-    source = lake.read(product.product, "anonymized", day)
-    releases = read_releases(source, tree, tree, lake.figures(product.product, "anonymized", day)["parameters"])
-    # Areas of tiles are drawn only if a metric asks for them.
-    ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
-    matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
-    combined: dict[str, float] = {}
-    with lake.new(product.product, "metrics", day) as folder:
-        for metric in product.metrics:
-            figures = pd.DataFrame(
-                [metric.instance.evaluate(matrices[time_bin], release) for time_bin, release in releases.items()]
-            )
-            combined |= metric.instance.combine(figures)
-            figures.insert(0, "time_bin", list(releases))
-            write_parquet(figures, folder / f"{metric.plugin}.parquet")
-        return write_figures(folder, combined)
+def by_segment(
+    rows: pd.DataFrame, whole: Release, anonymize: Any, tree: Hierarchy
+) -> dict[str, tuple[ODMatrix, Release]]:
+    """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
+    matrices = {str(name): matrix_of(part, tree) for name, part in rows.groupby("segment", sort=True)}
+    parts = split_by_segment(whole, matrices, anonymize, tree, tree)
+    return {name: (matrices[name] if name in matrices else matrix_of(rows, tree), part) for name, part in parts.items()}
 
 
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
@@ -219,14 +205,14 @@ def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield _moment(time_bin), _matrix(rows, tree)
+        yield moment(time_bin), matrix_of(rows, tree)
 
 
-def _moment(time_bin: Any) -> datetime:
+def moment(time_bin: Any) -> datetime:
     return pd.Timestamp(time_bin).to_pydatetime()
 
 
-def _matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+def matrix_of(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
     """Rows of people, or, from a table without ids, of pairs; with weights where there are some."""
     person, weight = (name if name in rows else None for name in ("person", "weight"))
     return ODMatrix.from_frame(rows, tree, tree, person=person, weight=weight)

@@ -19,6 +19,7 @@ from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
 from odanon_assets.gate import audit_day, promise_kept, release_facts, verify_day
 from odanon_assets.lake import Lake, read_frame, write_figures
 from odanon_assets.stages.matrix import read_tree
+from odanon_assets.stages.measures import RISK
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks, window_of
@@ -138,6 +139,7 @@ def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> d
             name: max(value - few, 0.0) if name in ("S_share", "E") else value for name, value in figures.items()
         }
     public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
+    public |= {name: value for name, value in figures.items() if name.startswith(RISK)}  # rounded where they are made
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public

@@ -9,10 +9,10 @@ from odanon import registry
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
-from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.membership import auc, membership_auc
 from odanon.privacy.risk import RiskReport, implied_small_share, risk_report
+from odanon.privacy.segments import split_by_segment
 
 TREE = Hierarchy.from_parents(["all", "a", "b", "c"], [-1, 0, 0, 0], kind="trio").placed(
     np.array(["a", "b", "c"], dtype=object), np.array([45.0, 45.0, 45.0]), np.array([5.0, 5.1, 5.2])
@@ -32,7 +32,7 @@ ROWS = pd.DataFrame(
 def report() -> RiskReport:
     od = ODMatrix.from_frame(ROWS, TREE, TREE)
     plugin = registry.create("anonymize", "suppression", {"k": 2, "suppression": 0.0})
-    return risk_report(od, plugin.anonymize(od, TREE, TREE), TREE, membership=0.6789)
+    return risk_report(od, plugin.anonymize(od, TREE, TREE), TREE, TREE)
 
 
 def test_flows_have_their_prosecutor_risk_and_dominance(report: RiskReport) -> None:
@@ -40,8 +40,9 @@ def test_flows_have_their_prosecutor_risk_and_dominance(report: RiskReport) -> N
     assert by_pair["persons"].to_dict() == {("a", "b"): 4, ("a", "c"): 2, ("b", "a"): 4}
     assert by_pair.loc[("a", "b"), "prosecutor"] == 0.25
     assert by_pair.loc[("a", "b"), "dominance"] == 5 / 8
-    assert report.public["prosecutor_mean"] == 0.3  # three flows, ten people
-    assert report.public["dominated_share"] == 0.67  # a to b and a to c
+    public = report.public(2, "persons")
+    assert public["prosecutor_mean"] == 0.3  # three flows, ten people
+    assert public["dominated_share"] == 0.67  # a to b and a to c
 
 
 def test_origins_have_their_most_common_destination_with_its_size(report: RiskReport) -> None:
@@ -59,42 +60,87 @@ def test_closeness_compares_an_origin_with_everybody(report: RiskReport) -> None
 
 
 def test_public_figures_have_two_digits_and_no_smallest_count(report: RiskReport) -> None:
-    assert all(float(f"{value:.2g}") == value for value in report.public.values())
-    assert report.public["prosecutor_at_most"] == 0.5
-    assert report.public["membership_auc"] == 0.68
-    assert not any("min" in name.split("_") for name in report.public)
+    public = report.public(2, "persons")
+    assert all(float(f"{value:.2g}") == value for value in public.values())
+    assert public["prosecutor_at_most"] == 0.5
+    assert not any("min" in name.split("_") for name in public)
+
+
+def test_what_few_flows_or_origins_would_tell_is_not_public(report: RiskReport) -> None:
+    """Three flows and two origins: their means would nearly tell the people of one."""
+    few = {"prosecutor_mean", "dominated_share"}, {"homogeneity_mean", "homogeneous_tiles_mean"}
+    assert not (few[0] | few[1]) & report.public(4, "persons").keys()
+    assert few[0] <= report.public(3, "persons").keys()
+    assert not few[1] & report.public(3, "persons").keys()
+    assert few[0] | few[1] <= report.public(2, "persons").keys()
+
+
+def test_reports_of_time_bins_are_joined(report: RiskReport) -> None:
+    both = RiskReport.joined({8: report, 9: report}, "time_bin")
+    assert both.flows["time_bin"].tolist() == [8, 8, 8, 9, 9, 9]
+    assert both.public(2, "persons") == report.public(2, "persons")
+
+
+def test_a_report_by_segment_is_of_the_flows_as_shown() -> None:
+    """a to b is split into two pairs of people, the others stay whole; the first pair holds the frequent traveller."""
+    od = ODMatrix.from_frame(ROWS, TREE, TREE)
+    plugin = registry.create("anonymize", "suppression", {"k": 2, "suppression": 0.0})
+    whole = plugin.anonymize(od, TREE, TREE)
+    segments = ROWS.assign(segment=["F", "F", "M", "M", "F", "M", "F", "M", "M", "M"])
+    matrices = {str(name): ODMatrix.from_frame(part, TREE, TREE) for name, part in segments.groupby("segment")}
+    parts = split_by_segment(whole, matrices, plugin, TREE, TREE)
+    report = risk_report(od, whole, TREE, TREE)
+    shown = report.by_segment({name: (matrices.get(name, od), part) for name, part in parts.items()})
+    by_flow = shown.flows.set_index(["segment", "origin", "destination"])
+    assert by_flow["persons"].to_dict() == {
+        ("F", "a", "b"): 2,
+        ("M", "a", "b"): 2,
+        ("all", "a", "c"): 2,
+        ("all", "b", "a"): 4,
+    }
+    assert by_flow["dominance"].to_dict()[("F", "a", "b")] == 5 / 6
+    assert shown.origins.equals(report.origins)
 
 
 def test_a_small_multiplier_tells_more() -> None:
     """Trips blurred to four tiles and not to one at a price of 10 each: at least 3 of 8 are below k."""
     tree = Hierarchy.from_parents(["all", "a", "b", "c", "d"], [-1, 0, 0, 0, 0], kind="four")
     flows = pd.DataFrame({"origin": ["a"], "destination": ["all"], "origin_tiles": [1], "destination_tiles": [4]})
+    mirrored = pd.DataFrame({"origin": ["all"], "destination": ["a"], "origin_tiles": [4], "destination_tiles": [1]})
 
-    def share(multiplier: float) -> float:
-        made = Release(flows, pd.DataFrame(), None, None, {}, {"lambda": multiplier})  # type: ignore[arg-type]
-        implied = implied_small_share(made, tree)
+    def share(multiplier: float, direction: str = "origin-first", shown: pd.DataFrame = flows) -> float:
+        said = {"lambda": multiplier, "direction": direction}
+        made = Release(shown, pd.DataFrame(), None, None, {}, said)  # type: ignore[arg-type]
+        implied = implied_small_share(made, tree, tree)
         assert implied is not None
         return float(implied[0])
 
     assert share(10) == pytest.approx(3 / 8)
     assert share(1000) == pytest.approx(3 / 998)
     assert share(4) == 1.0
+    assert share(10, "destination-first", mirrored) == share(10)
+    assert share(10, "destination-first") == 0.0  # the origin is a tile and cannot be split
 
 
 def test_without_a_multiplier_or_centroids_those_figures_are_absent(report: RiskReport) -> None:
-    assert "minimality_mean" not in report.public
+    assert "minimality_mean" not in report.public(2, "persons")
     rows = people(400, days=1)
     made = release(rows)
-    figures = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY).public
+    figures = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY, CITY).public(10, "persons")
     assert "minimality_mean" in figures
     assert "earth_mover_km_mean" not in figures
+    made.metrics["direction"] = "homogeneous"
+    assert implied_small_share(made, CITY, CITY) is None
 
 
-def test_a_report_needs_people_and_flows() -> None:
+def test_without_person_ids_what_counts_people_is_absent() -> None:
     od = ODMatrix.from_frame(ROWS, TREE, TREE, person=None)
     made = registry.create("anonymize", "suppression", {"k": 2, "unit": "trips"}).anonymize(od, TREE, TREE)
-    with pytest.raises(OdanonError, match="no person ids"):
-        risk_report(od, made, TREE)
+    report = risk_report(od, made, TREE, TREE)
+    public = report.public(2, "trips")
+    assert public["prosecutor_at_most"] == 1.0
+    assert public["total_variation_mean"] > 0
+    assert not {"prosecutor_mean", "dominated_share", "homogeneity_mean"} & public.keys()
 
 
 def test_the_area_under_the_curve_is_a_chance() -> None:
@@ -112,3 +158,12 @@ def test_membership_is_harder_to_tell_from_a_release() -> None:
 def test_the_attack_repeats() -> None:
     uniform = registry.create("anonymize", "uniform", {"k": 5, "suppression": 0.5})
     assert membership_auc(uniform) == membership_auc(uniform)
+
+
+@pytest.mark.parametrize("algorithm", ["glove", "mondrian", "odkanon", "atg-homogeneous"])
+def test_algorithms_of_every_kind_can_be_attacked(algorithm: str) -> None:
+    assert membership_auc(registry.create("anonymize", algorithm, {"k": 10}))["released"] > 0.5
+
+
+def test_an_anonymiser_that_refuses_the_city_has_no_figure() -> None:
+    assert membership_auc(registry.create("anonymize", "suppression", {"k": 10})).keys() == {"unprotected"}

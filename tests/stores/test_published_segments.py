@@ -14,6 +14,7 @@ from shapely.geometry import box
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.lake import Lake, default_root
+from odanon_assets.segments import shown_segments
 from odanon_assets.stores import open_store
 from odanon_assets.stores.export import Format, export
 
@@ -67,6 +68,9 @@ def test_flows_are_split_or_whole_and_each_part_has_k_people(sexes: Product, tmp
     lines = geopandas.read_file(tmp_path / "out" / "sexes.gpkg", layer="desire_lines")
     assert lines["trips"].sum() == flows.loc[flows["origin_zone"] != flows["destination_zone"], "trips"].sum()
     assert store.problems(str(store.released("sexes", DAY))) == []
+    shown = shown_segments(store, str(store.released("sexes", DAY))).segments
+    trips = flows.groupby("segment")["trips"].sum()
+    assert {segment: figures["trips"] for segment, figures in shown.items()} == trips.to_dict()
 
 
 def test_running_the_day_again_changes_nothing(sexes: Product) -> None:
@@ -143,4 +147,5 @@ def test_a_product_without_segments_has_no_file_of_them(workspace: Path, monkeyp
         "assignment.parquet",
         "figures.json",
         "flows.parquet",
+        "search.parquet",
     ]

@@ -15,7 +15,7 @@ from odanon.product import Product
 from odanon.simulate.city import draw_people
 from odanon.traces.simulated import Simulated
 from odanon_assets.lake import Lake
-from odanon_assets.stages import matrix, movement
+from odanon_assets.stages import matrix, measures, movement
 
 DAY = date(2026, 3, 2)
 TOWN = {"plugin": "simulated", "people": 150, "seed": 3, "radius_km": 4}
@@ -274,6 +274,6 @@ def test_areas_of_polygons_are_measured_in_square_kilometres(tmp_path: Path, mon
     plugins = {"zoning": product.zoning.instance, "hierarchy": product.hierarchy.instance}
     matrix.hierarchy(product, lake, DAY, **plugins)
     matrix.anonymized(product, lake, DAY, anonymize=product.anonymize.instance)
-    figures = matrix.metrics(product, lake, DAY)
+    figures = measures.metrics(product, lake, DAY)
     assert figures["MAO"] == pytest.approx(figures["MAD"]) == pytest.approx(11.11 * 7.77, rel=0.01)
     assert figures["GDM"] == 0

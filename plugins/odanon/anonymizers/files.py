@@ -19,16 +19,18 @@ SIDES = ("origin", "destination")
 def write_releases(
     folder: Path, releases: Mapping[datetime, Release], origins: Hierarchy, destinations: Hierarchy
 ) -> None:
-    """Write `flows.parquet`, `assignment.parquet` and `areas.parquet` for the releases of a window by time bin."""
-    flows, assignments, areas = [], [], []
+    """Write the releases of a window by time bin: `flows`, `assignment`, `areas` and what was said of the `search`."""
+    flows, assignments, areas, searches = [], [], [], []
     for time_bin, release in sorted(releases.items()):
+        searches.append(_with_bin(pd.DataFrame([release.metrics]), time_bin))
         flows.append(_with_bin(release.flows, time_bin))
         assignments.append(_with_bin(release.assignment, time_bin))
         for side, part, tree in zip(
             SIDES, (release.origins, release.destinations), (origins, destinations), strict=True
         ):
             areas.append(_with_bin(_area_table(side, part, tree), time_bin))
-    for name, tables in (("flows", flows), ("assignment", assignments), ("areas", areas)):
+    tables_of = {"flows": flows, "assignment": assignments, "areas": areas, "search": searches}
+    for name, tables in tables_of.items():
         # Permissive, since an empty sum of weights is a whole number and a full one is not.
         merged = pa.concat_tables([_plain(table) for table in tables], promote_options="permissive")
         pq.write_table(merged, folder / f"{name}.parquet", compression="zstd")
@@ -38,19 +40,30 @@ def read_releases(
     folder: Path, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, Any]
 ) -> dict[datetime, Release]:
     """The releases that `write_releases` wrote."""
-    tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("flows", "assignment", "areas")}
+    names = ("flows", "assignment", "areas", "search")
+    tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in names}
     groups = {name: dict(iter(table.groupby("time_bin"))) for name, table in tables.items()}
     releases = {}
     for time_bin, assignment in groups["assignment"].items():
         parts = {name: groups[name].get(time_bin, tables[name].iloc[:0]) for name in ("flows", "areas")}
         releases[time_bin.to_pydatetime()] = Release(
             flows=parts["flows"].drop(columns="time_bin").reset_index(drop=True),
-            assignment=assignment.drop(columns="time_bin").reset_index(drop=True),
+            assignment=_assignment(assignment, origins, destinations),
             origins=_areas(parts["areas"], "origin", origins),
             destinations=_areas(parts["areas"], "destination", destinations),
             parameters=parameters,
+            metrics=groups["search"][time_bin].drop(columns="time_bin").iloc[0].dropna().to_dict(),
         )
     return releases
+
+
+def _assignment(table: pd.DataFrame, origins: Hierarchy, destinations: Hierarchy) -> pd.DataFrame:
+    """The pairs of one time bin, their tiles as codes by rank again."""
+    tiles = {
+        side: pd.Categorical.from_codes(tree.ranks(table[side]), pd.Index(tree.label[tree.tiles], dtype="str"))
+        for side, tree in zip(SIDES, (origins, destinations), strict=True)
+    }
+    return table.drop(columns="time_bin").reset_index(drop=True).assign(**tiles)
 
 
 def _with_bin(table: pd.DataFrame, time_bin: datetime) -> pd.DataFrame:

@@ -9,14 +9,16 @@ from odanon.anonymizers.release import Release
 from odanon.hierarchy.tree import Hierarchy
 
 _MAX_CELLS = 50_000_000  # origins x tiles; beyond that evenly spaced origins are measured
-_MAX_MOVED = 40  # origins whose earth mover's distance is solved
+MOST_MOVED = 40  # origins whose earth mover's distance is solved, evenly spaced
 _BINS = 8  # a side: the earth mover works on the means of 8 x 8 groups of tiles
 _KM_PER_DEGREE = 111.2
 
 Floats = npt.NDArray[np.float64]
 
 
-def closeness(release: Release, destinations: Hierarchy, origins: pd.Index) -> pd.DataFrame:
+def closeness(
+    release: Release, destinations: Hierarchy, origins: pd.Index, most_moved: int = MOST_MOVED
+) -> pd.DataFrame:
     """By origin area: total variation and, where centroids are known, earth mover's distance in km.
 
     A flow's trips are spread evenly over the tiles of its destination, as a reader would. Origins that are not
@@ -27,18 +29,17 @@ def closeness(release: Release, destinations: Hierarchy, origins: pd.Index) -> p
     by_flow = _Spread(release)
     everybody = by_flow.over_tiles(np.arange(len(trips)), trips, destinations.n_leaves)
     some = _evenly(len(origins), max(1, _MAX_CELLS // destinations.n_leaves))
-    moved = set(_evenly(len(origins), _MAX_MOVED).tolist())
+    moved = set(_evenly(len(origins), most_moved).tolist())
     ground = _Ground.of(destinations)
-    figures = pd.DataFrame({"total_variation": np.nan}, index=origins)
-    if ground is not None:
-        figures["earth_mover_km"] = np.nan
+    variation, earth_mover = np.full(len(origins), np.nan), np.full(len(origins), np.nan)
     for number in some.tolist():
         mine = np.flatnonzero(code == number)
         theirs = by_flow.over_tiles(mine, trips[mine], destinations.n_leaves)
-        figures.iloc[number, 0] = 0.5 * np.abs(theirs - everybody).sum()
+        variation[number] = 0.5 * np.abs(theirs - everybody).sum()
         if ground is not None and number in moved:
-            figures.iloc[number, 1] = ground.earth_mover(theirs, everybody)
-    return figures
+            earth_mover[number] = ground.earth_mover(theirs, everybody)
+    figures = {"total_variation": variation, **({} if ground is None else {"earth_mover_km": earth_mover})}
+    return pd.DataFrame(figures, index=origins)
 
 
 def _evenly(n: int, most: int) -> npt.NDArray[np.int64]:

@@ -23,14 +23,16 @@ _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 
 
 def membership_auc(anonymizer: Any) -> dict[str, float]:
-    """Mean AUC over all people of the city, for the anonymiser's releases and for tables without protection.
+    """Mean AUC over all people of the city, of tables that are `unprotected` and of those that are `released`.
 
-    Every release is made from a random half of the people, so that each person is in about half of them.
+    Every release is made from a random half of the people, so that each person is in about half of them. There is no
+    figure of releases if the anonymiser refuses to make any in this city.
     """
     tree, rows = fixture()
     rng = np.random.default_rng(11)
     present = np.array([rng.permutation(_PEOPLE) < _PEOPLE // 2 for _ in range(_RELEASES)])
     shown: dict[str, list[Floats]] = {"released": [], "unprotected": []}
+    refused = 0
     for chosen in present:
         od = ODMatrix.from_frame(rows[chosen[rows["person"].to_numpy()]], tree, tree)
         exact = np.zeros((tree.n_leaves, tree.n_leaves))
@@ -39,11 +41,14 @@ def membership_auc(anonymizer: Any) -> dict[str, float]:
             read = expected_trips(anonymizer.anonymize(od, tree, tree), tree)
         except OdanonError:  # refused, so that there is nothing to read
             read = np.zeros_like(exact)
+            refused += 1
         shown["released"].append(read)
         shown["unprotected"].append(exact)
     pairs = tree.ranks(rows["origin"]), tree.ranks(rows["destination"])
     person = rows["person"].to_numpy()
     found = {}
+    if refused == len(present):
+        del shown["released"]
     for name, tables in shown.items():
         scores = np.array([np.bincount(person, table[pairs], _PEOPLE) for table in tables])
         found[name] = float(np.mean([auc(*_split(scores[:, who], present[:, who])) for who in range(_PEOPLE)]))
@@ -68,6 +73,8 @@ def fixture() -> tuple[Hierarchy, pd.DataFrame]:
                 parent.append(above[x - x % (2 * width), y - y % (2 * width)])
         above = below
     tree = Hierarchy.from_parents(label, parent, kind="square")
+    corner = {f"1x{x}y{y}": (45 + y / 100, 5 + x / 100) for x in range(_SIDE) for y in range(_SIDE)}
+    tree = tree.placed(np.array(list(corner), object), *np.array(list(corner.values())).T)
     tiles = tree.label[tree.tiles]
     pull = rng.pareto(1.5, len(tiles)) + 0.3
     home, work, shop = (rng.choice(len(tiles), _PEOPLE, p=pull / pull.sum()) for _ in range(3))

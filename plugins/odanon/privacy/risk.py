@@ -1,9 +1,11 @@
 """The risk report of a release: what k does not promise, measured (PRIVACY, Measured and reported).
 
-The public part holds release-level figures with few digits; the tables behind it stay restricted.
+The public figures are of the release as a whole and have few digits; the tables behind them stay restricted.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,122 +13,148 @@ import pandas as pd
 
 from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.release import Release
-from odanon.errors import OdanonError
 from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.bands import rounded
-from odanon.privacy.closeness import closeness
+from odanon.privacy.closeness import MOST_MOVED, closeness
 
 DOMINANT = 0.25  # a person with a larger share of a flow's trips dominates it
+_ENDS = ["origin", "destination"]
 
 
 @dataclass(frozen=True, eq=False)
 class RiskReport:
-    """Figures for readers, and the tables by flow and by origin area that only the publisher sees."""
+    """The tables by flow and by origin area that only the publisher sees.
 
-    public: dict[str, float]
-    flows: pd.DataFrame  # origin, destination, persons, prosecutor, dominance[, minimality]
-    origins: pd.DataFrame  # origin, people, homogeneity, homogeneous_tiles, total_variation[, earth_mover_km]
+    `flows`: origin, destination, trips, prosecutor, dominance, persons and, where the algorithm has a multiplier,
+    minimality. `origins`: origin, people, homogeneity, homogeneous_tiles, total_variation and, where centroids are
+    known, earth_mover_km. What counts people is absent for rows without person ids.
+    """
+
+    flows: pd.DataFrame
+    origins: pd.DataFrame
+
+    @classmethod
+    def joined(cls, reports: Mapping[Any, "RiskReport"], column: str) -> "RiskReport":
+        """One report over several matrices, such as the time bins of a day, told apart by a column."""
+        flows, origins = (
+            pd.concat({name: getattr(report, table) for name, report in reports.items()}, names=[column])
+            .reset_index(level=0)
+            .reset_index(drop=True)
+            for table in ("flows", "origins")
+        )
+        return cls(flows, origins)
+
+    def by_segment(self, parts: Mapping[str, tuple[ODMatrix, Release]]) -> "RiskReport":
+        """The same release as it is shown by segment: each flow once for every segment, or for everybody."""
+        tables = {name: flow_risks(od, release) for name, (od, release) in parts.items() if len(release.flows)}
+        shown = pd.concat(tables, names=["segment"]).reset_index(level=0).reset_index(drop=True)
+        if "minimality" in self.flows:
+            shown = shown.merge(self.flows[[*_ENDS, "minimality"]], on=_ENDS, how="left", validate="m:1")
+        return RiskReport(shown, self.origins)
+
+    def public(self, k: int, unit: str) -> dict[str, float]:
+        """Figures for readers. Of fewer than k flows or origins nothing is told that their public tables don't tell."""
+        flows, origins = self.flows, self.origins
+        figures = {"prosecutor_at_most": 1 / k if unit != "trips" else 1.0}
+        if "persons" in flows and len(flows) >= k:
+            figures["prosecutor_mean"] = len(flows) / float(flows["persons"].sum())
+            figures["dominated_share"] = float((flows["dominance"] > DOMINANT).mean())
+        if "people" in origins and len(origins) >= k:
+            for name in ("homogeneity", "homogeneous_tiles"):
+                figures[f"{name}_mean"] = float(np.average(origins[name], weights=origins["people"]))
+        for name in ("total_variation", "earth_mover_km"):
+            if name in origins and origins[name].notna().any():
+                figures[f"{name}_mean"], figures[f"{name}_max"] = (
+                    float(origins[name].mean()),
+                    float(origins[name].max()),
+                )
+        if "minimality" in flows and flows["minimality"].notna().any():
+            known = flows[flows["minimality"].notna()]
+            figures["minimality_mean"] = float(np.average(known["minimality"], weights=known["trips"]))
+        return {name: rounded(value, 2) for name, value in figures.items()}
 
 
 def risk_report(
-    od: ODMatrix, release: Release, destinations: Hierarchy, *, membership: float | None = None
+    od: ODMatrix, release: Release, origins: Hierarchy, destinations: Hierarchy, *, moved: int = MOST_MOVED
 ) -> RiskReport:
-    """Measure a release against the matrix it was made from.
+    """Measure a release that has flows against the matrix it was made from.
 
     prosecutor: 1 / people of the flow, the chance to name someone known to be in it. dominance: the largest share
     of a flow's trips that one person has. homogeneity: the largest share of an origin area's people that take one
-    flow, with the tiles of its destination. total variation and earth mover: t-closeness of an origin's
-    destinations to everybody's. minimality: the least share of a flow's trips that must lie in parts below k, for
-    whoever knows the multiplier; it is absent where the algorithm has none. `membership` is what the anonymiser
-    scores on the fixed city (`membership_auc`), passed on to the public part.
+    flow, with the tiles of its destination. total variation and earth mover (solved for `moved` origins):
+    t-closeness of an origin's destinations to everybody's. minimality: see `implied_small_share`.
     """
-    if od.person is None:
-        raise OdanonError("a risk report counts people and this matrix has no person ids; give person-level rows")
-    if release.flows.empty:
-        raise OdanonError("the release has no flows, so there is no risk to report")
-    row_flow = release.assignment["flow"].to_numpy(np.int64)[od.row_pair]
-    flows = _by_flow(od, release, row_flow)
-    implied = implied_small_share(release, destinations)
+    flows = flow_risks(od, release)
+    implied = implied_small_share(release, origins, destinations)
     if implied is not None:
         flows["minimality"] = implied
-    table = _by_origin(od, release, row_flow, flows)
-    table = table.join(closeness(release, destinations, table.index))
-    public = _public(flows, table, release)
-    if membership is not None:
-        public["membership_auc"] = rounded(membership, 2)
-    return RiskReport(public, flows, table.reset_index())
+    return RiskReport(flows, _by_origin(od, release, flows, destinations, moved))
 
 
-def _by_flow(od: ODMatrix, release: Release, row_flow: npt.NDArray[np.int64]) -> pd.DataFrame:
-    assert od.person is not None  # checked by the caller
-    inside = row_flow >= 0
-    n_flows, n_people = len(release.flows), int(od.person.max(initial=0)) + 1
-    code, seen = pd.factorize(row_flow[inside] * n_people + od.person[inside])
-    mine = np.bincount(code, od.trips[inside], len(seen))
-    mine = np.minimum(mine, release.parameters.get("contribution_cap") or np.inf)
-    owner = seen // n_people
-    largest = np.zeros(n_flows)
-    np.maximum.at(largest, owner, mine)
-    persons = np.bincount(owner, minlength=n_flows)
-    flows = release.flows[["origin", "destination"]].astype("str")
-    return flows.assign(persons=persons, prosecutor=1 / persons, dominance=largest / np.bincount(owner, mine, n_flows))
+def flow_risks(od: ODMatrix, release: Release) -> pd.DataFrame:
+    """People, prosecutor risk and dominance of every flow; trips alone where nobody knows whose they are."""
+    flows = release.flows[_ENDS].astype("str").assign(trips=release.flows["trips"])
+    if od.person is None:
+        return flows
+    flow, _, trips = _people_of_flows(od, release)
+    mine = np.minimum(trips, release.parameters.get("contribution_cap") or np.inf)
+    largest = np.zeros(len(flows))
+    np.maximum.at(largest, flow, mine)
+    persons = np.bincount(flow, minlength=len(flows))
+    dominance = largest / np.bincount(flow, mine, len(flows))
+    return flows.assign(persons=persons, prosecutor=1 / persons, dominance=dominance)
 
 
-def _by_origin(od: ODMatrix, release: Release, row_flow: npt.NDArray[np.int64], flows: pd.DataFrame) -> pd.DataFrame:
-    assert od.person is not None  # checked by the caller
-    code, origin = pd.factorize(flows["origin"], sort=True)
+def _people_of_flows(
+    od: ODMatrix, release: Release
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Flow, person and trips of everybody in every published flow."""
+    assert od.person is not None  # checked by the callers
+    row_flow = release.assignment["flow"].to_numpy(np.int64)[od.row_pair]
     inside = row_flow >= 0
     n_people = int(od.person.max(initial=0)) + 1
-    seen = pd.unique(code[row_flow[inside]].astype(np.int64) * n_people + od.person[inside])
-    people = np.bincount(seen // n_people, minlength=len(origin))
-    share = flows["persons"].to_numpy() / people[code]
-    order = np.lexsort([share, code])  # the last of each origin is its largest
-    last = np.flatnonzero(np.append(np.diff(code[order]) != 0, True))
-    best = order[last]
-    return pd.DataFrame(
-        {
-            "people": people,
-            "homogeneity": share[best],
-            "homogeneous_tiles": release.flows["destination_tiles"].to_numpy()[best],
-        },
-        index=pd.Index(origin, name="origin"),
-    )
+    code, seen = pd.factorize(row_flow[inside] * n_people + od.person[inside])
+    return seen // n_people, seen % n_people, np.bincount(code, od.trips[inside], len(seen)).astype(np.float64)
 
 
-def implied_small_share(release: Release, destinations: Hierarchy) -> npt.NDArray[np.float64] | None:
-    """By flow: the share of its trips that must lie in parts below k, given the multiplier lambda; None without one.
+def _by_origin(
+    od: ODMatrix, release: Release, flows: pd.DataFrame, destinations: Hierarchy, moved: int
+) -> pd.DataFrame:
+    code, labels = pd.factorize(flows["origin"], sort=True)
+    table = pd.DataFrame(index=pd.Index(labels, name="origin"))
+    if od.person is not None:
+        flow, person, _ = _people_of_flows(od, release)
+        seen = pd.unique(code[flow].astype(np.int64) * (int(person.max(initial=0)) + 1) + person)
+        people = np.bincount(seen // (int(person.max(initial=0)) + 1), minlength=len(labels))
+        share = flows["persons"].to_numpy() / people[code]
+        order = np.lexsort([share, code])  # the last of each origin is its largest
+        best = order[np.flatnonzero(np.append(np.diff(code[order]) != 0, True))]
+        tiles = release.flows["destination_tiles"].to_numpy()[best]
+        table = table.assign(people=people, homogeneity=share[best], homogeneous_tiles=tiles)
+    return table.join(closeness(release, destinations, table.index, moved)).reset_index()
 
-    A flow is published at a node and not at its children only if (|o| + |d|) v is at most the children's cost, in
-    which trips below k cost lambda each. With m = |o| + the largest child's tiles, at least
-    (|o| + |d| - m) / (lambda - m) of the trips are below k. A small multiplier thus tells much.
+
+def implied_small_share(
+    release: Release, origins: Hierarchy, destinations: Hierarchy
+) -> npt.NDArray[np.float64] | None:
+    """By flow: the share of its trips that must lie in parts below k, for whoever knows the multiplier lambda.
+
+    With origins fixed, a flow is published at a node and not at its children only if (|o| + |d|) v is at most the
+    children's cost, in which trips below k cost lambda each. With m = |o| + the largest child's tiles, at least
+    (|o| + |d| - m) / (lambda - m) of the trips are below k: a small multiplier tells much. Destination-first releases
+    are the mirror image. None without a multiplier, or where all flows share their areas and none is split by itself.
     """
-    multiplier = release.metrics.get("lambda")
-    if multiplier is None:
+    free = {"origin-first": ("destination", destinations), "destination-first": ("origin", origins)}
+    if "lambda" not in release.metrics or release.metrics.get("direction") not in free:
         return None
-    largest = np.zeros(len(destinations), dtype=np.int64)
-    np.maximum.at(largest, destinations.parent[:-1], destinations.n_tiles[:-1])
-    node_of = pd.Series(largest, index=pd.Index(destinations.label, dtype="str"))
-    child = release.flows["destination"].astype("str").map(node_of).fillna(0).to_numpy(np.int64)
-    o, d = release.flows["origin_tiles"].to_numpy(), release.flows["destination_tiles"].to_numpy()
-    gain, room = d - child, multiplier - (o + child)
+    multiplier = release.metrics["lambda"]
+    side, tree = free[release.metrics["direction"]]
+    largest = np.zeros(len(tree), dtype=np.int64)
+    np.maximum.at(largest, tree.parent[:-1], tree.n_tiles[:-1])
+    node_of = pd.Series(largest, index=pd.Index(tree.label, dtype="str"))
+    child = release.flows[side].astype("str").map(node_of).fillna(0).to_numpy(np.int64)
+    tiles = release.flows["origin_tiles"].to_numpy() + release.flows["destination_tiles"].to_numpy()
+    gain = release.flows[f"{side}_tiles"].to_numpy() - child
+    room = multiplier - (tiles - gain)
     share = np.where(room > gain, gain / np.where(room > gain, room, 1), 1.0)
     return np.where(child > 0, share, 0.0)
-
-
-def _public(flows: pd.DataFrame, origins: pd.DataFrame, release: Release) -> dict[str, float]:
-    people = origins["people"].to_numpy()
-    figures = {
-        "prosecutor_at_most": 1 / release.parameters["k"] if release.parameters["unit"] != "trips" else 1.0,
-        "prosecutor_mean": len(flows) / float(flows["persons"].sum()),
-        "dominated_share": float((flows["dominance"] > DOMINANT).mean()),
-        "homogeneity_mean": float(np.average(origins["homogeneity"], weights=people)),
-        "homogeneous_tiles_mean": float(np.average(origins["homogeneous_tiles"], weights=people)),
-    }
-    for name in ("total_variation", "earth_mover_km"):
-        if name in origins:
-            measured = origins[name].dropna()
-            figures[f"{name}_mean"] = float(measured.mean())
-            figures[f"{name}_max"] = float(measured.max())
-    if "minimality" in flows:
-        figures["minimality_mean"] = float(np.average(flows["minimality"], weights=release.flows["trips"]))
-    return {name: rounded(value, 2) for name, value in figures.items()}

@@ -39,6 +39,31 @@ _CARDS = (
 )
 _SHARES = {"suppressed_share"}
 
+# What k does not promise: figure of the risk report, what it says, whether it is a share.
+_RISKS = (
+    ("risk_prosecutor_mean", "mean chance to name a person who is known to be in a flow", True),
+    ("risk_prosecutor_at_most", "the same, at the most", True),
+    (
+        "risk_membership_auc",
+        "telling whether a person took part, in a fixed test city: 0.5 is guessing, 1 certainty",
+        False,
+    ),
+    ("risk_homogeneity_mean", "of an origin's people take its commonest flow, on average", True),
+    ("risk_homogeneous_tiles_mean", "tiles to which that flow leads", False),
+    ("risk_dominated_share", "of the flows have a person with more than a quarter of the trips", True),
+    (
+        "risk_total_variation_mean",
+        "difference of an origin's destinations from everybody's: 0 the same, 1 nothing in common",
+        False,
+    ),
+    ("risk_earth_mover_km_mean", "km by which trips would have to end elsewhere to remove that difference", False),
+    (
+        "risk_minimality_mean",
+        "or more of a flow's trips lie where too few people went, as whoever knows the price of leaving trips out can tell",
+        True,
+    ),
+)
+
 
 def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[str, Any]) -> str:
     """A self-contained page for one release, from public tables only; equal inputs give equal text.
@@ -58,7 +83,8 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
         cards=_cards(facts["metrics"]),
         timezone=text(facts["timezone"]),
         parameters=table_rows(facts["parameters"]),
-        metrics=table_rows(facts["metrics"]),
+        risks=_risks(facts["metrics"]),
+        metrics=table_rows({name: value for name, value in facts["metrics"].items() if not name.startswith("risk_")}),
         versions=table_rows(facts.get("versions") or {}),
         citation=_citation(facts),
     )
@@ -137,6 +163,16 @@ def _cards(metrics: Mapping[str, Any]) -> str:
             2, _card(" × ".join(map(in_words, sides)), "areas", "origins × destinations, in the time bin that has most")
         )
     return "".join(cards)
+
+
+def _risks(metrics: Mapping[str, Any]) -> str:
+    """The public part of the risk report; nothing for a release without one."""
+    known = [(metrics[name], meaning, share) for name, meaning, share in _RISKS if metrics.get(name) is not None]
+    rows = "".join(
+        f'<tr><td>{text(_percent(value) if share else in_words(value))}</td><th scope="row">{meaning}</th></tr>'
+        for value, meaning, share in known
+    )
+    return f'<h2>Risk that remains</h2><table class="facts risks"><tbody>{rows}</tbody></table>' if rows else ""
 
 
 def _card(figure: str, label: str, meaning: str) -> str:

@@ -1,0 +1,103 @@
+"""What the anonymisation of a day cost, and what risk remains: figures for readers, tables for the publisher."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd
+
+from odanon import registry
+from odanon.anonymizers.files import read_releases
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
+from odanon.hierarchy.ground import Ground
+from odanon.hierarchy.tree import Hierarchy
+from odanon.privacy.bands import rounded
+from odanon.privacy.closeness import MOST_MOVED
+from odanon.privacy.membership import membership_auc
+from odanon.privacy.risk import RiskReport, risk_report
+from odanon.product import Product
+from odanon_assets.files import to_json, write_parquet, write_text
+from odanon_assets.lake import Lake, write_figures
+from odanon_assets.stages.matrix import by_segment, day_matrices, moment, read_rows, read_tree
+
+RISK = "risk_"  # how the figures of the risk report begin
+
+
+def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
+    """Every metric of the product for each time bin, and combined for the day; the risk report."""
+    tree = read_tree(lake, product, day)
+    parameters = lake.figures(product.product, "anonymized", day)["parameters"]
+    releases = read_releases(lake.read(product.product, "anonymized", day), tree, tree, parameters)
+    # Areas of tiles are drawn only if a metric asks for them.
+    ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
+    matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
+    combined: dict[str, float] = {}
+    with lake.new(product.product, "metrics", day) as folder:
+        for metric in product.metrics:
+            figures = pd.DataFrame(
+                [metric.instance.evaluate(matrices[time_bin], release) for time_bin, release in releases.items()]
+            )
+            combined |= metric.instance.combine(figures)
+            figures.insert(0, "time_bin", list(releases))
+            write_parquet(figures, folder / f"{metric.plugin}.parquet")
+        risk = _risk(product, read_rows(lake, product, day), matrices, releases, tree)
+        if risk is not None:
+            write_parquet(risk.flows, folder / "risk_flows.parquet")
+            write_parquet(risk.origins, folder / "risk_origins.parquet")
+            told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
+            combined |= {f"{RISK}{name}": value for name, value in told.items()}
+        return write_figures(folder, combined)
+
+
+def _risk(
+    product: Product,
+    rows: pd.DataFrame,
+    matrices: Mapping[datetime, ODMatrix],
+    releases: Mapping[datetime, Release],
+    tree: Hierarchy,
+) -> RiskReport | None:
+    """The report over all time bins that have flows, by segment as the flows are shown; None when there is none."""
+    shown = {at: release for at, release in releases.items() if len(release.flows)}
+    rows_of = {moment(at): part for at, part in rows.groupby("time_bin")} if product.segmented else {}
+    reports = {}
+    for at, release in shown.items():
+        # The earth mover is the dear part; a day of many bins pays no more for it than one bin.
+        report = risk_report(matrices[at], release, tree, tree, moved=max(MOST_MOVED // len(shown), 1))
+        if product.segmented:
+            report = report.by_segment(by_segment(rows_of[at], release, _anonymizer(release.parameters), tree))
+        reports[at] = report
+    return RiskReport.joined(reports, "time_bin") if reports else None
+
+
+def _anonymizer(parameters: dict[str, Any]) -> Any:
+    """The plugin that made a release."""
+    asked = {name: value for name, value in parameters.items() if name != "algorithm"}
+    return registry.create("anonymize", parameters["algorithm"], asked)
+
+
+def _membership(lake: Lake, parameters: dict[str, Any]) -> dict[str, float]:
+    """What the anonymiser scores in the fixed city, computed once for its parameters and kept, since it takes a second.
+
+    Nobody there stands for others: of a population release its threshold of people is measured.
+    """
+    if parameters["unit"] == "population":
+        parameters = {**parameters, "unit": "persons", "k_population": None}
+    said = json.dumps(parameters, sort_keys=True)
+    name = hashlib.sha256(f"{version('odanon')} {said}".encode()).hexdigest()
+    known = lake.root / "work" / ".membership" / f"{name}.json"
+    if not known.exists():
+        known.parent.mkdir(parents=True, exist_ok=True)
+        write_text(known, to_json(_attacked(said)))
+    return json.loads(known.read_text())
+
+
+@cache
+def _attacked(parameters: str) -> dict[str, float]:
+    found = membership_auc(_anonymizer(json.loads(parameters)))
+    return {"membership_auc": rounded(found["released"], 2)} if "released" in found else {}

@@ -1,0 +1,93 @@
+"""The risk report in the pipeline: tables of what is shown stay restricted, rounded figures go into the manifest."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gate_town as gate
+import pandas as pd
+import pytest
+from gate_town import DAY, people, published, town, visible
+
+from odanon.product import Product
+from odanon_assets.lake import Lake, default_root
+from odanon_assets.metadata import stage_metadata
+from odanon_assets.stages.measures import RISK
+from odanon_assets.stores import open_store
+
+BY_SEX = {"person": "person", "segment": "sex"}
+
+
+@pytest.fixture
+def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    gate.write(workspace, people(1500, hours=(8, 9)))
+    return workspace
+
+
+def told(product: Product, release: str) -> dict[str, Any]:
+    """The public figures of the risk report of a release."""
+    metrics = json.loads(open_store(product).manifest_text(release))["metrics"]
+    return {name.removeprefix(RISK): value for name, value in metrics.items() if name.startswith(RISK)}
+
+
+def tables(product: Product) -> tuple[pd.DataFrame, pd.DataFrame]:
+    made = Lake(default_root()).read(product.product, "metrics", DAY)
+    return pd.read_parquet(made / "risk_flows.parquet"), pd.read_parquet(made / "risk_origins.parquet")
+
+
+def test_a_release_has_its_report(folder: Path) -> None:
+    product = town(folder)
+    release = published(product)
+    flows, origins = tables(product)
+    shown, figures = visible(product), told(product, release)
+    keys = ["time_bin", "origin_zone", "destination_zone", "trips"]
+    mine = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
+    assert mine.merge(shown, on=keys).shape[0] == len(shown) == len(mine)
+    assert figures["prosecutor_at_most"] == 0.1
+    assert figures["prosecutor_mean"] == pytest.approx(len(flows) / flows["persons"].sum(), rel=0.05)
+    assert figures["dominated_share"] == pytest.approx((flows["dominance"] > 0.25).mean(), rel=0.05)
+    assert 0.5 < figures["membership_auc"] < 0.7
+    assert 0 < figures["minimality_mean"] < 1
+    assert figures["homogeneity_mean"] >= origins["homogeneity"].min()
+    assert {"total_variation_mean", "total_variation_max", "earth_mover_km_mean"} <= figures.keys()
+    assert "Risk that remains" in open_store(product).report(release)
+    assert list(default_root().rglob("risk_*.parquet"))
+    assert not list((default_root() / "published").rglob("risk*"))
+
+
+def test_the_report_by_segment_is_of_the_flows_as_shown(folder: Path) -> None:
+    product = town(folder, "sexes", BY_SEX)
+    release = published(product)
+    flows, shown = tables(product)[0], visible(product)
+    assert sorted(flows["segment"].value_counts().items()) == sorted(shown["segment"].value_counts().items())
+    assert flows["trips"].sum() == shown["trips"].sum()
+    assert (flows["persons"] >= 10).all()
+    assert told(product, release)["prosecutor_mean"] == pytest.approx(len(flows) / flows["persons"].sum(), rel=0.05)
+
+
+def test_a_table_without_people_is_measured_as_far_as_trips_tell(folder: Path) -> None:
+    rows = people(1500, hours=(8, 9)).groupby(["time_bin", "origin", "destination"], as_index=False)["trips"].sum()
+    gate.write(folder, rows)
+    trips = {"plugin": "odkanon", "k": 10, "unit": "trips"}
+    product = town(folder, columns={}, anonymize=trips, publish={"accept_unit_trips": True})
+    figures = told(product, published(product))
+    assert figures["prosecutor_at_most"] == 1.0
+    assert "prosecutor_mean" not in figures
+    assert figures["total_variation_mean"] > 0
+    assert figures["membership_auc"] > 0.5
+
+
+def test_the_attack_is_computed_once_for_the_parameters(folder: Path) -> None:
+    published(town(folder))
+    (kept,) = (default_root() / "work" / ".membership").iterdir()
+    kept.write_text(json.dumps({"membership_auc": 0.123}))
+    gate.made(town(folder))
+    figures = Lake(default_root()).figures("town", "metrics", DAY)
+    assert figures["risk_membership_auc"] == 0.123
+
+
+def test_the_platform_plots_the_figures() -> None:
+    figures = {"risk_membership_auc": 0.61, "risk_homogeneous_tiles_mean": 4.0, "S": 3.0}
+    assert stage_metadata(figures, 10) == {"risk_membership_auc": 0.61, "risk_homogeneous_tiles_mean": 4.0}
