@@ -1,0 +1,144 @@
+"""What common practices give away, and what each k costs: the figures of docs/privacy.md, on a generated week.
+
+Counts, not times: they are the same on every machine. Run it with `make bench ONLY=leaks`.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from generate import City, person_rows
+
+from odanon import registry
+from odanon.anonymizers.matrix import ODMatrix
+from odanon.anonymizers.release import Release
+from odanon.hierarchy.tree import Hierarchy
+from odanon.privacy.audit import audit
+from odanon.privacy.membership import membership_auc
+from odanon.privacy.published import TOTAL, Content, PublishedMatrix
+from odanon.privacy.risk import risk_report
+from odanon.privacy.segments import split_by_segment
+from odanon.testing.anonymizers import area_tiles
+
+START, DAY = datetime(2026, 3, 2, tzinfo=UTC), timedelta(days=1)
+_KM_PER_DEGREE = 111.2
+
+
+def week() -> tuple[Hierarchy, pd.DataFrame]:
+    """A round city of 1,000 tiles of 1 km and a week of 12,000 people; each has a sex and stands for 1 to 9 others."""
+    rng = np.random.default_rng(7)
+    city = City.make(1_000, rng)
+    y, x = city.centre.T / _KM_PER_DEGREE
+    tree = city.tree.placed(city.tree.label[city.tree.tiles], 45 + y, 5 + x / np.cos(np.radians(45)))
+    origin, destination, trips, person = person_rows(city, 60_000, rng)
+    day = rng.integers(0, 7, len(person))
+    sex, weight = rng.choice(["F", "M"], person.max() + 1), rng.uniform(1, 9, person.max() + 1)
+    labels = tree.label[tree.tiles]
+    table = pd.DataFrame(
+        {
+            "time": pd.Timestamp(START).as_unit("us") + pd.to_timedelta(day, unit="D"),
+            "origin": labels[origin],
+            "destination": labels[destination],
+            "person": person,
+            "sex": sex[person],
+            "weighted": np.round(weight[person] * trips).astype(np.int64),
+            "trips": trips,
+        }
+    )
+    keys = ["time", "origin", "destination", "person", "sex"]
+    return tree, table.groupby(keys, as_index=False).sum()
+
+
+class Town:
+    """The week, and how its releases are made."""
+
+    def __init__(self) -> None:
+        self.tree, self.rows = week()
+
+    def od(self, rows: pd.DataFrame, trips: str = "trips") -> ODMatrix:
+        counted = rows.groupby(["origin", "destination", "person"], as_index=False)[trips].sum()
+        return ODMatrix.from_frame(counted.rename(columns={trips: "trips"}), self.tree, self.tree)
+
+    def release(self, od: ODMatrix, algorithm: str = "atg-joint", **parameters: Any) -> Release:
+        promise = {"k": 10, "suppression": 0.1, **parameters}
+        return registry.create("anonymize", algorithm, promise).anonymize(od, self.tree, self.tree)
+
+    def published(
+        self, name: str, rows: pd.DataFrame, days: tuple[int, int] = (0, 7), segment: str = TOTAL, **how: Any
+    ) -> PublishedMatrix:
+        """A matrix of the rows of some days, published under a name."""
+        start, end = (START + n * DAY for n in days)
+        inside = rows[(rows["time"] >= start) & (rows["time"] < end)]
+        made = self.release(self.od(inside), **how)
+        areas = [area_tiles(part, self.tree) for part in (made.origins, made.destinations)]
+        algorithm: Any = registry.find("anonymize", how.get("algorithm", "atg-joint")).cls
+        overlapping = algorithm.overlapping
+        told = made.assignment if overlapping else None
+        content = Content(made.flows, areas[0], areas[1], inside, told)
+        return PublishedMatrix(
+            name, name, "phones", start, end, made.parameters["k"], "persons", lambda: content, segment
+        )
+
+
+def say(practice: str, found: str) -> None:
+    print(f"{practice:<44} {found}", flush=True)
+
+
+def below(town: Town, rows_trips: str) -> str:
+    """Flows of fewer than 10 people when k counts (weighted) trips."""
+    od = town.od(town.rows, rows_trips)
+    persons = town.release(od, unit="trips").flows["persons"].to_numpy()
+    few = persons < 10
+    return (
+        f"{few.sum():,} of {len(few):,} flows below 10 people, {(persons == 1).sum():,} of one, fewest {persons.min()}"
+    )
+
+
+def together(candidate: list[PublishedMatrix], others: list[PublishedMatrix]) -> str:
+    findings = audit(candidate, others)
+    return "; ".join(f"{finding.rule} {finding.count}" for finding in findings) or "passes"
+
+
+def leaks(town: Town) -> None:
+    """Every naive practice and the joint release that replaces them."""
+    rows, tree = town.rows, town.tree
+    say("people, trips, tiles", f"{rows['person'].nunique():,}, {rows['trips'].sum():,}, {tree.n_leaves:,}")
+    say("k counts trips", below(town, "trips"))
+    say("k counts weighted trips", below(town, "weighted"))
+    whole = town.published("whole", rows)
+    say("k = 10 and k = 15", together([town.published("again", rows, k=15)], [whole]))
+    for algorithm in ("atg-dual", "atg-homogeneous", "oigh", "mondrian"):
+        say(f"atg-joint and {algorithm}", together([town.published("other", rows, algorithm=algorithm)], [whole]))
+    sexes = [town.published(sex, rows[rows["sex"] == sex], segment=f"sex={sex}") for sex in ("F", "M")]
+    say("total and tables by sex", together(sexes, [whole]))
+    days = [town.published(f"day {n}", rows, (n, n + 1)) for n in range(7)]
+    say("a week and its days", together([whole], days))
+    removed = [town.published("again", rows[rows["person"] != who]) for who in rows["person"].unique()[:10]]
+    say("re-issued without one person", f"refused in {sum(bool(audit([one], [whole])) for one in removed)} of 10")
+    made = town.release(town.od(rows))
+    parts = {sex: town.od(rows[rows["sex"] == sex]) for sex in ("F", "M")}
+    split = split_by_segment(made, parts, registry.create("anonymize", "atg-joint", {"k": 10}), tree, tree)
+    n, trips = (len(made.flows) - len(split[TOTAL].flows)), split[TOTAL].flows["trips"].sum()
+    share = 1 - trips / made.flows["trips"].sum()
+    say("joint release by sex", f"{n:,} of {len(made.flows):,} flows split, {share:.0%} of the trips")
+
+
+def choices(town: Town) -> None:
+    """What every k costs and protects."""
+    od = town.od(town.rows)
+    for k in (5, 10, 20, 50):
+        made = town.release(od, k=k)
+        report = risk_report(od, made, town.tree, town.tree)
+        attack = membership_auc(registry.create("anonymize", "atg-joint", {"k": k}))
+        say(f"k = {k}", f"{len(made.flows):,} flows, Gbar {made.metrics['Gbar']:.0f}, AUC {attack['released']:.2f}")
+        for name, value in report.public(k, "persons").items():
+            say("", f"{name} {value:g}")
+        say("", f"homogeneity at most {report.origins['homogeneity'].max():.2f}")
+    say("membership without protection", f"AUC {attack['unprotected']:.2f}")
+
+
+if __name__ == "__main__":
+    town = Town()
+    leaks(town)
+    choices(town)
