@@ -102,7 +102,9 @@ TABLES: dict[str, Table] = {
             Column("segment", TEXT, "segment of the people", ("od.segment",)),
             Column("origin_zone", TEXT, "zone in which the trips start", ("anonymized.origin",)),
             Column("destination_zone", TEXT, "zone in which the trips end", ("anonymized.destination",)),
-            Column("trips", COUNT, "trips of the flow", ("anonymized.trips",)),
+            Column(
+                "trips", COUNT, "trips of the flow, or those of the population it stands for", ("anonymized.trips",)
+            ),
             Column("persons_band", TEXT, "how many people stand behind the flow, as a band", ("anonymized.persons",)),
             Column("release_id", TEXT, "the release"),
         ),

@@ -29,7 +29,6 @@ _PUBLIC_METRICS = {
     "flows": "flows",
     "origin_areas": "origin_areas",
     "destination_areas": "destination_areas",
-    "published": "trips_published",
     "S_share": "suppressed_share",
     "Gbar": "gbar",
     "E": "reconstruction_loss",
@@ -81,7 +80,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
     name, facts = product.product, release_facts(product, lake, day)
     release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
     tree = read_tree(lake, product, day)
-    flows = public_flows(product, lake, day, release, parameters["k"])
+    flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     manifest = {
@@ -100,9 +99,13 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
     return Bundle(name, day, release, flows, zones, report, manifest)
 
 
-def public_flows(product: Product, lake: Lake, day: date, release: str, k: int) -> pd.DataFrame:
-    """The published schema: people only as bands (PRIVACY rule 15)."""
+def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
+    """The published schema: people only as bands (PRIVACY rule 15).
+
+    Of a release about the population, the trips are those that the people behind a flow stand for.
+    """
     flows = _shown_flows(lake.read(product.product, "anonymized", day))
+    estimated = parameters["unit"] == "population"
     public = pd.DataFrame(
         {
             "product": product.product,
@@ -111,8 +114,8 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, k: int) 
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
-            "trips": flows["trips"],
-            "persons_band": pd.Series(persons_band(flows["persons"], k)).astype("str"),
+            "trips": flows["weight"].round().astype("int64") if estimated else flows["trips"],
+            "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }
     )
@@ -141,6 +144,7 @@ def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> d
     public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
     public |= {name: value for name, value in figures.items() if name.startswith(RISK)}  # rounded where they are made
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
+    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
 

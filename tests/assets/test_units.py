@@ -98,8 +98,11 @@ def test_one_device_of_weight_5_4_never_passes_k_5(folder: Path) -> None:
     columns = {"person": "person", "weight": "weight"}
     unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 5, "suppression": 0.4}
     product = town(folder, columns=columns, anonymize=unit)
-    published(product)
+    release = published(product)
     assert cells(product) == {enough}
+    assert visible(product)["trips"].tolist() == [27]  # five people, each with weight 5.4 in all: 27 in the population
+    assert "how many trips the population made" in open_store(product).report(release)
+    assert json.loads(open_store(product).manifest_text(release))["metrics"]["trips_published"] == 27
 
 
 @pytest.mark.parametrize("strangers", [0, 1, 9])

@@ -19,6 +19,9 @@ _UNITS = {
     "population": "different people, standing for at least the population threshold",
 }
 
+# What the numbers are, where they are not the trips of the people in the data.
+_MEASURED = {"population": "estimates, from people who stand for others, how many trips the population made"}
+
 # The steps from raw data to the matrix, in the words of `input_counts`.
 _STEPS = {
     "points": "location points",
@@ -114,7 +117,7 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     left_out = metrics.get("suppressed_share")
     omitted = "" if left_out is None else f", and {_percent(left_out)} of the trips were left out"
     return (
-        f"This release says how many trips people made from one area to another {when} the window that starts on"
+        f"This release {_MEASURED.get(rule['unit'], 'says how many trips people made')} from one area to another {when} the window that starts on"
         f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"
         f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
         f"{omitted}. {_split(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
