@@ -70,3 +70,12 @@ def test_run_ends_with_the_figures_a_newcomer_wants(workspace: Path) -> None:
         assert word in shown.output
     asked = RUN.invoke(cli.main, ["sql", "select sum(trips) as total from flows"])
     assert "total" in asked.output
+
+
+def test_a_path_that_cannot_be_written_gets_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["odanon", "schema", "--out", "/proc/nowhere/schema.json"])
+    with pytest.raises(SystemExit, match="1"):
+        cli.app()
+    assert "odanon: /proc/nowhere/schema.json: No such file or directory" in capsys.readouterr().err

@@ -26,3 +26,8 @@ def app() -> None:
     except OdanonError as error:
         typer.secho(f"odanon: {error}", fg="red", err=True)
         sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.secho(f"odanon: {error.filename}: {error.strerror}; choose a path that you may use", fg="red", err=True)
+        sys.exit(1)
