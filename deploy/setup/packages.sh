@@ -8,5 +8,6 @@ install_packages() {
     command -v apt-get >/dev/null || return 1
     echo "Installing $* ..."
     "${become[@]}" apt-get update -qq >/dev/null || true
-    "${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    "${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install \
+        -y -qq --no-install-recommends "$@" >/dev/null
 }
