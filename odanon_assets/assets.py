@@ -19,6 +19,7 @@ from dagster import (
     AssetsDefinition,
     AssetSpec,
     BackfillPolicy,
+    DagsterInstance,
     Failure,
     FreshnessPolicy,
     MetadataValue,
@@ -26,15 +27,18 @@ from dagster import (
 )
 
 from odanon.product import Product
+from odanon_assets.by_segment import segment_events
 from odanon_assets.chain import STAGES, Stage
 from odanon_assets.checks import CHECKS, LATE_DATA, Check
 from odanon_assets.day import Checked, Event, Made, Stopped, run_day
-from odanon_assets.metadata import stage_metadata, table_metadata
+from odanon_assets.metadata import owners, stage_metadata, table_metadata
+from odanon_assets.openlineage import Lineage
 from odanon_assets.partitions import daily
 from odanon_assets.progress import announce_end
-from odanon_assets.recovery import WORKER_TAG, finished_days, worker
+from odanon_assets.recovery import begin, finished_days, leave_to_people
 from odanon_assets.resources import STAGES as PLUGIN_STAGES
 from odanon_assets.resources import resource_key
+from odanon_assets.segments import Shown
 
 DAYS_PER_RUN = 30
 POOL = "odanon"  # its limit, in dagster.yaml, is how many runs may work on this machine at a time
@@ -61,12 +65,13 @@ def product_assets(product: Product) -> AssetsDefinition:
         required_resource_keys={resource_key(product, name) for name in PLUGIN_STAGES},
     )
     def days(context: AssetExecutionContext) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
-        context.instance.add_run_tags(context.run_id, {WORKER_TAG: worker()})
+        begin(context.instance, context.run_id)
         plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
         stages = {key.path[-1] for key in context.selected_asset_keys}
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
         waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
         stopped: dict[str, Stopped] = {}
+        lineage = Lineage(product, context.log.warning)
         for attempt, pause in enumerate((0, *RETRY_AFTER)):
             if pause and waiting:
                 context.log.warning(f"days that met a transient trouble: {len(waiting)}; next try in {pause} s")
@@ -74,16 +79,19 @@ def product_assets(product: Product) -> AssetsDefinition:
             for key in waiting:
                 stopped.pop(key, None)
                 note = "done"
-                for event in run_day(product, date.fromisoformat(key), stages, checks, plugins):
+                day = date.fromisoformat(key)
+                events = run_day(product, day, stages, checks, plugins)
+                for event in lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events):
                     if isinstance(event, Stopped):
                         stopped[key] = event
                         context.log.error(f"{key}: {event.sentence}\n{event.trace}".rstrip())
                     else:
                         note = _note(event, note)
-                        yield from _recorded(product, key, event)
+                        yield from _recorded(context.instance, product, key, event)
                 announce_end(product.product, key, _ending(stopped.get(key), last=attempt == len(RETRY_AFTER)), note)
             waiting = [key for key, why in stopped.items() if why.transient]
         if stopped:
+            leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))
 
     return days
@@ -106,12 +114,16 @@ def _note(event: Event, note: str) -> str:
     return note
 
 
-def _recorded(product: Product, day: str, event: Event) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
+def _recorded(
+    instance: DagsterInstance, product: Product, day: str, event: Event
+) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
     """An event of a day as Dagster keeps it."""
     match event:
         case Made(stage, figures):
             metadata = {**table_metadata(product, stage), **stage_metadata(figures, product.anonymize.instance.k)}
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
+        case Shown():
+            yield from segment_events(instance, product, day, event)
         case Checked(check, verdict):
             yield AssetCheckEvaluation(
                 check_name=check.name,
@@ -150,10 +162,6 @@ def _spec(product: Product, stage: Stage) -> AssetSpec:
         metadata=table_metadata(product, stage.name),
         freshness_policy=_OVERDUE if scheduled else None,
     )
-
-
-def owners(product: Product) -> list[str]:
-    return [product.owner if "@" in product.owner else f"team:{product.owner}"]
 
 
 def _check_spec(product: Product, check: Check) -> AssetCheckSpec:

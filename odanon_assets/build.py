@@ -6,6 +6,7 @@ from dagster import BetaWarning, Definitions, PreviewWarning, in_process_executo
 
 from odanon.product import Product
 from odanon_assets.assets import product_assets
+from odanon_assets.by_segment import segment_asset
 from odanon_assets.monthly import month_asset, month_job
 from odanon_assets.resources import product_resources
 from odanon_assets.schedules import product_job, product_schedule
@@ -23,8 +24,9 @@ def build_definitions(products: list[Product]) -> Definitions:
         for category in (PreviewWarning, BetaWarning):
             warnings.simplefilter("ignore", category)
         assets = [made(product) for product in products for made in (product_assets, month_asset)]
+    segments = [segment_asset(product) for product in products if product.segmented]
     return Definitions(
-        assets=assets,
+        assets=[*assets, *segments],
         jobs=[*jobs.values(), *(month_job(product) for product in products)],
         schedules=[made for made in schedules if made is not None],
         sensors=[

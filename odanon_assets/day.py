@@ -19,6 +19,7 @@ from odanon_assets.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
 from odanon_assets.lake import Lake, default_root
 from odanon_assets.memory import peak_megabytes, watch_peak
 from odanon_assets.progress import announce
+from odanon_assets.segments import Shown, shown_segments
 from odanon_assets.stores import open_store
 
 
@@ -48,7 +49,7 @@ class Stopped:
     trace: str = ""
 
 
-Event = Made | Checked | Stopped
+Event = Made | Shown | Checked | Stopped
 
 
 def run_day(
@@ -68,7 +69,11 @@ def run_day(
                 if late:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.instance.k))
                     return
-                yield Made(stage.name, _measured(product, stage.name, day, wanted))
+                figures = _measured(product, stage.name, day, wanted)
+                if stage.name == "published" and product.segmented:
+                    # Before the stage itself: a retry passes over days whose publication is recorded.
+                    yield shown_segments(open_store(product), figures["release_id"])
+                yield Made(stage.name, figures)
             for check in CHECKS:
                 if (check.stage, check.name) in checks and check.stage == stage.name:
                     verdict = check.run(product, lake, day)

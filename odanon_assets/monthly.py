@@ -17,7 +17,8 @@ from dagster import (
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from odanon.product import Product
-from odanon_assets.assets import POOL, asset_key, owners
+from odanon_assets.assets import POOL, asset_key
+from odanon_assets.metadata import owners
 from odanon_assets.partitions import monthly
 
 # All days of the month are published and one of them was since the last time; history counts like the latest month.

@@ -17,8 +17,10 @@ from dagster import (
     DagsterRunStatus,
     RunsFilter,
 )
+from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
+from odanon_assets.by_segment import record_segments
 from odanon_assets.chain import STAGES
 from odanon_assets.lake import Lake, default_root
 from odanon_assets.metadata import stage_metadata
@@ -69,6 +71,7 @@ def report_lost_runs(instance: DagsterInstance) -> list[str]:
 
 def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
     """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
+    record_segments(instance, product, days)
     lake = Lake(default_root())
     for stage in STAGES:
         key = AssetKey([product.slug, stage.name])
@@ -79,6 +82,19 @@ def record_published(instance: DagsterInstance, product: Product, days: Iterable
                 metadata = stage_metadata(json.loads(figures.read_text()), product.anonymize.instance.k)
                 made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
                 instance.report_runless_asset_event(made)
+
+
+def begin(instance: DagsterInstance, run_id: str) -> None:
+    """Say which process works on a run, and that it may be started again if it fails.
+
+    A retry has the tags of its parent, which may have been left to people.
+    """
+    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true"})
+
+
+def leave_to_people(instance: DagsterInstance, run_id: str) -> None:
+    """Say that no other run repairs what this one is about to fail with; read when the failure of the run is stored."""
+    instance.add_run_tags(run_id, {RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "false"})
 
 
 def worker() -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from dagster import DagsterInstance, JobDefinition
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
+from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.arrival import has_matrix
@@ -51,7 +53,7 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
     store = open_store(product)
     published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
     yield from (DayResult(day, skipped=True) for day in days if day in published)
-    with open_instance() as instance:
+    with _own_words(), open_instance() as instance:
         report_lost_runs(instance)
         record_published(instance, product, [day for day in days if day in published])
         definitions = build_definitions([product])
@@ -99,6 +101,23 @@ def open_instance() -> DagsterInstance:
         (home / "dagster.yaml").write_text(_NEW_INSTANCE)
         os.utime(home / "dagster.yaml", (0, 0))  # older than the repository's, which `make up` puts in its place
     return DagsterInstance.get()
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """An outage of Dagster's own PostgreSQL, which ends the run under way, as one sentence."""
+    from dagster_postgres.utils import DagsterPostgresException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (DagsterPostgresException, SQLAlchemyError) as error:
+        code = sqlstate(error.__cause__ or error)
+        if not advice(code):
+            raise
+        raise error_type(code)(
+            f"Dagster's own database cannot be used; {advice(code)}; then the same command with --resume goes on"
+        ) from None
 
 
 class _Outcomes:

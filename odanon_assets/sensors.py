@@ -17,6 +17,7 @@ from dagster import (
     sensor,
 )
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
@@ -64,9 +65,11 @@ def alert_sensor(products: list[Product]) -> SensorDefinition:
         name="alerts",
         default_status=_RUNNING,
         minimum_interval_seconds=30,
-        description="Passes failed runs on to the notifiers that product files name.",
+        description="Passes failed runs that are not tried again on to the notifiers that product files name.",
     )
     def alerts(context: RunFailureSensorContext) -> None:
+        if context.dagster_run.tags.get(WILL_RETRY_TAG) == "true":
+            return  # another run goes on by itself; people are told if that fails too
         keys = context.dagster_run.asset_selection or frozenset()
         slugs = {key.path[0] for key in keys} | {context.dagster_run.job_name}
         for product in (by_slug[slug] for slug in sorted(slugs) if slug in by_slug):

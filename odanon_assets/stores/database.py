@@ -12,22 +12,16 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from odanon.errors import OdanonError, OutageError
+from odanon.databases import advice, error_type, sqlstate
+from odanon.errors import OdanonError
 
 _ADVICE = {
-    "08": "check that the server runs and that the URL names its host, port and TLS settings",
-    "28": "check the user and the password in the URL",
-    "3D": "create that database first",
     "3F": "run `odanon db init`",
     "42501": "the database user lacks the role for this; `odanon db check` shows the roles",
     "42P01": "check the names in the query, or run `odanon db init` if this database is new",
     "42": "check the query",
     "22": "check the query's values",
-    "53": "the server is out of disk, memory or connections",
-    "57": "the server was stopped; try again when it is back",
 }
-# Not reached, out of resources, or shut down by a person or a crash: none of it is a mistake in the request.
-_OUTAGES = ("08", "53", "57P")
 _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 # The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
 _OWN_WORDS = re.compile(r"(a drawn area |several products are )[a-z0-9A-Z ;,_()]*")
@@ -86,12 +80,10 @@ def _blank(error: BaseException) -> None:
 
 def _scrubbed(error: Exception) -> OdanonError:
     original = getattr(error, "orig", None) or error
-    code = getattr(original, "pgcode", None)
-    if code is None:
-        code = "08" if isinstance(original, psycopg2.OperationalError | psycopg2.InterfaceError) else ""
+    code = sqlstate(error)
     primary = getattr(getattr(original, "diag", None), "message_primary", None) or ""
     if code == "22023" and _OWN_WORDS.fullmatch(primary):
         return OdanonError(primary)
-    advice = _ADVICE.get(code) or _ADVICE.get(code[:2]) or "the server's own log has the details"
-    kind = OutageError if code.startswith(_OUTAGES) else OdanonError
-    return kind(f"the database refused ({type(original).__name__}{f' {code}' if len(code) == 5 else ''}); {advice}")
+    what = _ADVICE.get(code) or _ADVICE.get(code[:2]) or advice(code) or "the server's own log has the details"
+    name = f"{type(original).__name__}{f' {code}' if len(code) == 5 else ''}"
+    return error_type(code)(f"the database refused ({name}); {what}")

@@ -13,6 +13,11 @@ from typing import Any
 
 import pytest
 from compose_file import Host
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+)
 from deployment import DEPLOY, Deployed
 from product_example import small_product
 from store_databases import emptied
@@ -76,9 +81,12 @@ class Stack(Host):
         entries = self.ask(LOADED)["workspaceOrError"]["locationEntries"]
         return [entry["locationOrLoadError"]["__typename"] for entry in entries] == ["RepositoryLocation"]
 
-    def launch(self, day: date) -> str:
+    def launch(self, day: date, last: date | None = None) -> str:
+        """Ask for a run of a day, or of all days up to the last one."""
         selector = {**LOCATION, "jobName": "small"}
-        tags = [{"key": "dagster/partition", "value": day.isoformat()}]
+        span = {ASSET_PARTITION_RANGE_START_TAG: day, ASSET_PARTITION_RANGE_END_TAG: last}
+        wanted = {PARTITION_NAME_TAG: day} if last is None else span
+        tags = [{"key": key, "value": str(value)} for key, value in wanted.items()]
         run = {"selector": selector, "mode": "default", "executionMetadata": {"tags": tags}}
         answer = self.ask(LAUNCH, run=run)["launchRun"]
         assert answer["__typename"] == "LaunchRunSuccess", answer

@@ -60,6 +60,8 @@ class Sql:
     def _run(self, query: str, parameters: dict[str, Any]) -> Iterator[pd.DataFrame]:
         import sqlalchemy
 
+        from odanon.databases import advice, error_type, sqlstate
+
         url = os.environ.get(self.url_variable)
         if not url:
             raise OdanonError(f"the sql source needs the environment variable {self.url_variable}; export it first")
@@ -68,13 +70,13 @@ class Sql:
             engine = sqlalchemy.create_engine(url, hide_parameters=True, poolclass=sqlalchemy.NullPool)
             with engine.connect().execution_options(stream_results=True, yield_per=_ROWS) as connection:
                 result = connection.execute(sqlalchemy.text(query), parameters)
-                for rows in result.partitions():
+                for rows in result.partitions(_ROWS):  # the option alone does not cut the rows of a text
                     yield pd.DataFrame(rows, columns=list(result.keys()))
         except (sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
+            code = sqlstate(error)
             kind = type(getattr(error, "orig", None) or error).__name__
-            raise OdanonError(
-                f"the query of the sql source failed ({kind}); run it by hand with values for its parameters"
-            ) from None
+            what = advice(code) or "run it by hand with values for its parameters"
+            raise error_type(code)(f"the query of the sql source failed ({kind}); {what}") from None
 
 
 def _by_zone(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
