@@ -22,6 +22,7 @@ from dagster import (
     job,
     op,
 )
+from dagster._core.storage.tags import WILL_RETRY_TAG
 from dated_files import files_product
 
 from odanon.product import Product
