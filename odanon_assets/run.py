@@ -48,7 +48,8 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
     days = [day for day in days if has_matrix(product, day)]
     if not days:
         raise OdanonError(
-            f"{product.product} has no such day: od.days is working, and its calendar says it is a day off"
+            f"{product.product} makes no matrix of these days: they lie before its start, or od.days is working and its"
+            " calendar says they are days off"
         )
     store = open_store(product)
     published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
