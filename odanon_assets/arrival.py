@@ -1,8 +1,10 @@
-"""Which days of a product wait to be run."""
+"""Which days of a product wait to be run, and which have changed since they were read."""
 
+import json
 from datetime import date, timedelta
 
 from odanon.product import Product
+from odanon_assets.lake import Lake
 from odanon_assets.stores.interface import Store
 
 
@@ -16,14 +18,38 @@ def arrived(product: Product, day: date) -> bool:
 
     Only names or a small query are looked at (`odanon.traces`), never the traces.
     """
+    return all(product.source.instance.available(needed) for needed in _needed(product, day))
+
+
+def source_state(product: Product, day: date) -> str | None:
+    """What changes when the source's data of a day does; None for a source that cannot tell."""
     source = product.source.instance
-    days = [day, day + timedelta(days=1)] if source.enters == "traces" and product.context else [day]
-    return all(source.available(needed) for needed in days)
+    return source.state(_needed(product, day)) if hasattr(source, "state") else None
+
+
+def _needed(product: Product, day: date) -> list[date]:
+    spans = product.source.instance.enters == "traces" and product.context
+    return [day, day + timedelta(days=1)] if spans else [day]
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:
     """Days within the look-back of the schedule that are over and not published, oldest first."""
-    assert product.schedule is not None
     published = set(store.windows(product.product))
-    past = [today - timedelta(days=n) for n in range(product.schedule.look_back.days, 0, -1)]
-    return [day for day in past if has_matrix(product, day) and day.isoformat() not in published]
+    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in published]
+
+
+def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dict[date, str]:
+    """Published days within the look-back whose source is no longer what was read, with its state now."""
+    published = set(store.windows(product.product))
+    changed = {}
+    for day in (day for day in _past(product, today) if day.isoformat() in published):
+        figures = lake.folder(product.product, "traces", day) / "figures.json"
+        read = json.loads(figures.read_text()).get("source_state") if figures.exists() else None
+        if read is not None and (state := source_state(product, day)) != read:
+            changed[day] = str(state)
+    return changed
+
+
+def _past(product: Product, today: date) -> list[date]:
+    assert product.schedule is not None
+    return [today - timedelta(days=n) for n in range(product.schedule.look_back.days, 0, -1)]

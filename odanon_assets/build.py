@@ -10,14 +10,14 @@ from odanon_assets.by_segment import segment_asset
 from odanon_assets.monthly import month_asset, month_job
 from odanon_assets.resources import product_resources
 from odanon_assets.schedules import product_job, product_schedule
-from odanon_assets.sensors import alert_sensor, arrival_sensor, lost_run_sensor, month_sensor
+from odanon_assets.sensors import alert_sensor, arrival_sensor, late_sensor, lost_run_sensor, month_sensor
 
 
 def build_definitions(products: list[Product]) -> Definitions:
     """Definitions of these products."""
     jobs = {product.slug: product_job(product) for product in products}
     schedules = [product_schedule(product, jobs[product.slug]) for product in products]
-    arrivals = [arrival_sensor(product, jobs[product.slug]) for product in products]
+    arrivals = [made(product, jobs[product.slug]) for product in products for made in (arrival_sensor, late_sensor)]
     with warnings.catch_warnings():
         # Partitioned checks (without which the days of a run could not be told apart) are marked as a preview, and
         # months that begin before a product's first day as beta.

@@ -1,4 +1,4 @@
-"""Sensors: days whose source has arrived, runs that failed, runs whose process is gone, months that are complete."""
+"""Sensors: days whose source has arrived or changed, runs that failed, runs whose process is gone, months that are complete."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
-from odanon_assets.arrival import arrived, waiting_days
+from odanon_assets.arrival import arrived, changed_days, waiting_days
+from odanon_assets.lake import Lake, default_root
 from odanon_assets.recovery import report_lost_runs
 from odanon_assets.schedules import DAILY
 
@@ -55,6 +56,31 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         yield from (RunRequest(run_key=f"arrival-{day}", partition_key=day, tags=DAILY) for day in fresh)
 
     return arrival
+
+
+def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
+    """Runs published days again whose source has changed, which counts what came late (PRIVACY rule 11)."""
+    if product.schedule is None or not product.schedule.on_arrival or not hasattr(product.source.instance, "state"):
+        return None
+
+    @sensor(
+        name=f"{product.slug}_late",
+        job=job,
+        minimum_interval_seconds=3600,
+        default_status=_RUNNING,
+        description="Counts data that came after its day was published; the day stays as it is.",
+    )
+    def late(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
+        from odanon_assets.stores import open_store
+
+        today = datetime.now(product.zone).date()
+        changed = changed_days(product, open_store(product), Lake(default_root()), today)
+        if not changed:
+            yield SkipReason("no published day has changed since it was read")
+        # Dagster runs a key once, so a change is counted once.
+        yield from (RunRequest(f"late-{day}-{state}", partition_key=str(day)) for day, state in changed.items())
+
+    return late
 
 
 def alert_sensor(products: list[Product]) -> SensorDefinition:

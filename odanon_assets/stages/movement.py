@@ -18,6 +18,7 @@ from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon.trips.ready import validate_od, validate_trips
 from odanon.trips.window import day_window
+from odanon_assets.arrival import source_state
 from odanon_assets.files import write_parquet
 from odanon_assets.lake import Lake, read_frame, write_figures
 from odanon_assets.stages.people import write_people
@@ -32,6 +33,7 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
     salt = b"" if simulated else lake.salt(data, day)
     key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
     start, end = day_window(day, product.zone)
+    state = source_state(product, day)  # before it is read: what comes meanwhile counts as late
     with lake.new(product.product, "traces", day) as folder:
         write_people(product, source, key, folder)
         if source.enters == "traces":
@@ -48,6 +50,7 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
             "quarantined_share": tally.quarantined_share,
             "reasons": tally.reasons,
             "unreadable_neighbours": tally.unreadable_neighbours,
+            **({} if state is None else {"source_state": state}),
         }
         return write_figures(folder, figures)
 

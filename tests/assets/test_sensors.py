@@ -23,7 +23,7 @@ from dagster import (
     op,
 )
 from dagster._core.storage.tags import WILL_RETRY_TAG
-from dated_files import files_product
+from dated_files import files_product, write_day
 
 from odanon.product import Product
 from odanon_assets import recovery
@@ -35,14 +35,14 @@ from odanon_assets.sensors import alert_sensor
 PLAN = {"cron": "0 4 * * *", "lag": "1d", "on_arrival": True, "look_back": "4d"}
 
 
-def arrivals(product: Product, cursor: str | None) -> tuple[list[RunRequest], str | None]:
+def tick(product: Product, name: str, cursor: str | None) -> tuple[list[RunRequest], str | None]:
     definitions = build_definitions([product])
-    sensor: SensorDefinition = definitions.resolve_sensor_def("small_arrival")
+    sensor: SensorDefinition = definitions.resolve_sensor_def(name)
     context = build_sensor_context(
         instance=DagsterInstance.ephemeral(), cursor=cursor, repository_def=definitions.get_repository_def()
     )
-    tick = sensor.evaluate_tick(context)
-    return list(tick.run_requests or []), tick.cursor
+    said = sensor.evaluate_tick(context)
+    return list(said.run_requests or []), said.cursor
 
 
 def test_a_day_is_asked_for_once_when_it_and_the_next_have_arrived(workspace: Path) -> None:
@@ -55,20 +55,38 @@ def test_a_day_is_asked_for_once_when_it_and_the_next_have_arrived(workspace: Pa
         folder.mkdir(parents=True)
         (folder / "points.parquet").write_bytes(b"not read by a sensor")
 
-    asked, cursor = arrivals(product, None)
+    asked, cursor = tick(product, "small_arrival", None)
     assert asked == []
     arrive(two_ago)
-    asked, cursor = arrivals(product, cursor)
+    asked, cursor = tick(product, "small_arrival", cursor)
     assert asked == []  # the stays past midnight are missing
     arrive(yesterday)
-    asked, cursor = arrivals(product, cursor)
+    asked, cursor = tick(product, "small_arrival", cursor)
     assert [request.partition_key for request in asked] == [str(two_ago)]
     assert asked[0].tags["dagster/priority"] == "10"
-    asked, cursor = arrivals(product, cursor)
+    asked, cursor = tick(product, "small_arrival", cursor)
     assert asked == []
     arrive(today)
-    asked, _ = arrivals(product, cursor)
+    asked, _ = tick(product, "small_arrival", cursor)
     assert [request.partition_key for request in asked] == [str(yesterday)]
+
+
+def test_a_published_day_whose_source_changes_is_run_again_once(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", "a secret of the tests, long enough to be one")
+    product = files_product(workspace, schedule=PLAN)
+    yesterday = datetime.now(product.zone).date() - timedelta(days=1)
+    write_day(workspace / "source", yesterday)
+    assert next(run_days(product, [yesterday], resume=False)).error == ""
+    assert tick(product, "small_late", None) == ([], None)
+    write_day(workspace / "source", yesterday, people=170, name="late")
+    (asked,), _ = tick(product, "small_late", None)
+    assert asked.partition_key == str(yesterday)
+    (again,), _ = tick(product, "small_late", None)
+    assert again.run_key == asked.run_key  # which Dagster runs once
+    (workspace / "source" / f"date={yesterday}" / "late-0.parquet").unlink()
+    assert tick(product, "small_late", None) == ([], None)
 
 
 def test_a_product_that_does_not_ask_for_it_has_no_arrival_sensor(workspace: Path) -> None:

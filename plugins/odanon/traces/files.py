@@ -5,6 +5,7 @@ A path is a file, a folder, a glob or an fsspec URL of one of these. With a date
 `date=2026-03-02` or `year=2026/month=3/day=2` date the files in them; files without a date belong to every day.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,6 +76,13 @@ class Files:
     def available(self, day: date) -> bool:
         """Whether there is a file of this day, or one without a date."""
         return bool(self.on([day]))
+
+    def state(self, days: list[date]) -> str:
+        """A digest that changes when a file of these days comes, goes or is written again; nothing is opened."""
+        digest = hashlib.sha256()
+        for path in self.on(days):
+            digest.update(f"{path}\0{_open_path(self.path)[0].ukey(path)}\0".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()[:16]
 
     @property
     def protocol(self) -> str:

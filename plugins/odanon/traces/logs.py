@@ -34,6 +34,10 @@ class Logs:
         """Whether a log is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
+    def state(self, days: list[date]) -> str:
+        """What changes when the files of these days do, told without opening them."""
+        return self._files.state(days)
+
     def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
         """Points of the logs of [start, end), of the context around it, and of the day before: logs run past midnight."""
         own, neighbours = self._files.around(start, end, (context + timedelta(days=1), context), self.date_zone)

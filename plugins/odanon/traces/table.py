@@ -46,6 +46,10 @@ class FileTable:
         """Whether a file is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
+    def state(self, days: list[date]) -> str:
+        """What changes when the files of these days do, told without opening them."""
+        return self._files.state(days)
+
     @property
     def _files(self) -> Files:
         return Files(self.path, SUFFIXES)
