@@ -52,5 +52,5 @@ def test_days_without_a_matrix_are_no_partitions(workspace: Path) -> None:
 
 def test_a_day_off_is_refused_in_a_sentence(workspace: Path) -> None:
     product = small_product(workspace, **WORKING)
-    with pytest.raises(OdanonError, match="a day off"):
+    with pytest.raises(OdanonError, match="calendar says they are days off"):
         list(run_days(product, [date(2026, 3, 6)], resume=False))
