@@ -7,6 +7,7 @@ unpublished numbers and are not made.
 """
 
 import hashlib
+import json
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,10 @@ def month_folder(product: Product, month: date) -> Path:
 
 def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
     """Write flows.parquet, typical_day.parquet and zones.parquet of a month; returns the figures."""
-    days = [day for day in map(date.fromisoformat, store.windows(product.product)) if day.replace(day=1) == month]
-    if not days:
+    releases = _releases(product, month, store)
+    if not releases:
         raise OdanonError(f"{product.product} has published no day of {month:%Y-%m}; run its days first")
-    releases = {day: str(store.released(product.product, day)) for day in days}
+    days = list(releases)
     zones = month_zones({release: store.zones(release) for release in releases.values()})
     cells = pd.concat([_cells(product, store.flows(release), zones) for release in releases.values()])
     working = [day for day in days if product.calendar.is_working(day)]
@@ -54,6 +55,19 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
             "folder": str(month_folder(product, month)),
         }
         return write_figures(folder, {**figures, "releases": sorted(releases.values())})
+
+
+def is_current(product: Product, month: date, store: Store) -> bool:
+    """Whether a month's tables are made of the releases that its days show now."""
+    figures = month_folder(product, month) / "figures.json"
+    made = json.loads(figures.read_text())["releases"] if figures.exists() else None
+    return made == sorted(_releases(product, month, store).values())
+
+
+def _releases(product: Product, month: date, store: Store) -> dict[date, str]:
+    """The releases that the published days of a month show."""
+    days = [day for day in map(date.fromisoformat, store.windows(product.product)) if day.replace(day=1) == month]
+    return {day: str(store.released(product.product, day)) for day in days}
 
 
 def month_zones(zones: dict[str, "GeoDataFrame"]) -> "GeoDataFrame":

@@ -17,6 +17,7 @@ from odanon_assets.arrival import has_matrix
 from odanon_assets.assets import DAYS_PER_RUN
 from odanon_assets.build import build_definitions
 from odanon_assets.lake import default_root
+from odanon_assets.months import is_current
 from odanon_assets.progress import listening
 from odanon_assets.recovery import record_published, report_lost_runs
 from odanon_assets.stores import open_store
@@ -63,8 +64,9 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
         for chunk in chunks(waiting, DAYS_PER_RUN):
             yield from _run_chunk(job, chunk, instance)
         month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
-        for month in complete_months(product, waiting, store.windows(product.product)):
-            month_job.execute_in_process(partition_key=month.isoformat(), instance=instance, run_config=_QUIET)
+        for month in complete_months(product, days, store.windows(product.product)):
+            if not is_current(product, month, store):  # also when its days were published before a kill
+                month_job.execute_in_process(partition_key=month.isoformat(), instance=instance, run_config=_QUIET)
 
 
 def complete_months(product: Product, days: list[date], published: list[str]) -> list[date]:

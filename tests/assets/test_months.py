@@ -1,6 +1,7 @@
 """Months: sums of published cells and nothing else."""
 
 import json
+import shutil
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,19 @@ def test_a_run_that_completes_a_month_makes_its_tables(days: Any) -> None:
     with DagsterInstance.get() as instance:
         assert instance.get_materialized_partitions(AssetKey(["small", "monthly"])) == {"2026-02-01"}
     assert (month_folder(product, date(2026, 2, 1)) / "flows.parquet").exists()
+
+
+def test_a_resumed_run_makes_the_months_whose_days_were_published_before_a_kill(days: Any) -> None:
+    product, _ = days
+    folder = month_folder(product, date(2026, 2, 1))
+    made = (folder / "flows.parquet").read_bytes()
+    shutil.rmtree(folder)
+    wanted = days_between(date(2026, 2, 27), date(2026, 2, 28))
+    assert all(result.skipped for result in run_days(product, wanted, resume=True))
+    assert (folder / "flows.parquet").read_bytes() == made
+    before = folder.stat().st_ino
+    assert all(result.skipped for result in run_days(product, wanted, resume=True))
+    assert folder.stat().st_ino == before  # nothing is made twice
 
 
 def test_a_month_sums_what_its_days_published(days: Any) -> None:
