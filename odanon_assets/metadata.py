@@ -37,7 +37,7 @@ _HARMLESS = {
     "unreadable_neighbours",
     "zones",
 }
-_RATIOS = {"D", "E", "Gbar", "S_share", "quarantined_share", "unknown_zone_share"}
+_RATIOS = {"D", "E", "Gbar", "S_share", "minimality", "quarantined_share", "unknown_zone_share"}
 _PUBLIC = "risk_"  # release-level figures that the manifest tells too
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
 # From which fewer than k suppressed trips could be computed.

@@ -52,6 +52,7 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             write_parquet(risk.origins, folder / "risk_origins.parquet")
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{RISK}{name}": value for name, value in told.items()}
+            combined |= {} if risk.minimality is None else {"minimality": rounded(risk.minimality, 2)}
         return write_figures(folder, combined)
 
 

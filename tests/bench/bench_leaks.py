@@ -134,6 +134,7 @@ def choices(town: Town) -> None:
         say(f"k = {k}", f"{len(made.flows):,} flows, Gbar {made.metrics['Gbar']:.0f}, AUC {attack['released']:.2f}")
         for name, value in report.public(k, "persons").items():
             say("", f"{name} {value:g}")
+        say("", f"minimality {report.minimality:.2g}")
         say("", f"homogeneity at most {report.origins['homogeneity'].max():.2f}")
     say("membership without protection", f"AUC {attack['unprotected']:.2f}")
 

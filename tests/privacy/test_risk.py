@@ -123,12 +123,15 @@ def test_a_small_multiplier_tells_more() -> None:
 
 
 def test_without_a_multiplier_or_centroids_those_figures_are_absent(report: RiskReport) -> None:
-    assert "minimality_mean" not in report.public(2, "persons")
+    assert report.minimality is None
     rows = people(400, days=1)
     made = release(rows)
-    figures = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY, CITY).public(10, "persons")
-    assert "minimality_mean" in figures
+    measured = risk_report(ODMatrix.from_frame(rows, CITY, CITY), made, CITY, CITY)
+    assert measured.minimality is not None
+    assert 0 <= measured.minimality < 1
+    figures = measured.public(10, "persons")
     assert "earth_mover_km_mean" not in figures
+    assert not any("minimality" in name for name in figures)  # from it and the flows follows the multiplier
     made.metrics["direction"] = "homogeneous"
     assert implied_small_share(made, CITY, CITY) is None
 

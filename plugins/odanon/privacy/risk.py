@@ -68,10 +68,13 @@ class RiskReport:
                     float(origins[name].mean()),
                     float(origins[name].max()),
                 )
-        if "minimality" in flows and flows["minimality"].notna().any():
-            known = flows[flows["minimality"].notna()]
-            figures["minimality_mean"] = float(np.average(known["minimality"], weights=known["trips"]))
         return {name: rounded(value, 2) for name, value in figures.items()}
+
+    @property
+    def minimality(self) -> float | None:
+        """Mean over trips of the share that must lie in parts below k. Restricted: it tells the multiplier itself."""
+        known = self.flows[self.flows["minimality"].notna()] if "minimality" in self.flows else self.flows.iloc[:0]
+        return float(np.average(known["minimality"], weights=known["trips"])) if len(known) else None
 
 
 def risk_report(

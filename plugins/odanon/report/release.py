@@ -60,11 +60,6 @@ _RISKS = (
         False,
     ),
     ("risk_earth_mover_km_mean", "km by which trips would have to end elsewhere to remove that difference", False),
-    (
-        "risk_minimality_mean",
-        "or more of a flow's trips lie where too few people went, as whoever knows the price of leaving trips out can tell",
-        True,
-    ),
 )
 
 
