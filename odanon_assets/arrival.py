@@ -18,18 +18,18 @@ def arrived(product: Product, day: date) -> bool:
 
     Only names or a small query are looked at (`odanon.traces`), never the traces.
     """
-    return all(product.source.instance.available(needed) for needed in _needed(product, day))
+    source = product.source.instance
+    days = [day, day + timedelta(days=1)] if source.enters == "traces" and product.context else [day]
+    return all(source.available(needed) for needed in days)
 
 
 def source_state(product: Product, day: date) -> str | None:
-    """What changes when the source's data of a day does; None for a source that cannot tell."""
+    """What changes when the source's files of a day do; None for a source that cannot tell.
+
+    Those of the day after are left out: they grow while it lasts.
+    """
     source = product.source.instance
-    return source.state(_needed(product, day)) if hasattr(source, "state") else None
-
-
-def _needed(product: Product, day: date) -> list[date]:
-    spans = product.source.instance.enters == "traces" and product.context
-    return [day, day + timedelta(days=1)] if spans else [day]
+    return source.state([day]) if hasattr(source, "state") else None
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:
@@ -42,7 +42,7 @@ def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dic
     """Published days within the look-back whose source is no longer what was read, with its state now."""
     published = set(store.windows(product.product))
     changed = {}
-    for day in (day for day in _past(product, today) if day.isoformat() in published):
+    for day in (day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() in published):
         figures = lake.folder(product.product, "traces", day) / "figures.json"
         read = json.loads(figures.read_text()).get("source_state") if figures.exists() else None
         if read is not None and (state := source_state(product, day)) != read:

@@ -141,7 +141,7 @@ def _in_time(product: Product, lake: Lake, day: date) -> Verdict:
 
 def late_verdict(points: int, k: int) -> Verdict:
     """Data that came for a published day; numbers below k stay unsaid."""
-    sentence = "data came after the day was published; it is counted and not published"
+    sentence = "the source changed after the day was published; what came is counted and not published"
     return Verdict(False, sentence, {"late_points": points} if abs(points) >= k else {})
 
 

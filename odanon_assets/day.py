@@ -16,7 +16,7 @@ from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.chain import STAGES, run_stage, stage_function
 from odanon_assets.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
-from odanon_assets.lake import Lake, default_root
+from odanon_assets.lake import Lake, default_root, read_frame
 from odanon_assets.memory import peak_megabytes, watch_peak
 from odanon_assets.progress import announce
 from odanon_assets.segments import Shown, shown_segments
@@ -65,8 +65,8 @@ def run_day(
         try:
             if stage.name in stages:
                 wanted = {name: plugins[name] for name in stage.plugins}
-                late = _late_points(product, lake, day, wanted) if stage.name == "traces" else 0
-                if late:
+                late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
+                if late is not None:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.instance.k))
                     return
                 figures = _measured(product, stage.name, day, wanted)
@@ -99,15 +99,27 @@ def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any]) 
     }
 
 
-def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int:
-    """How many points the source has beyond those a published day was made from; counted beside, nothing is kept."""
-    if open_store(product).released(product.product, day) is None:
-        return 0
-    if not lake.folder(product.product, "traces", day).is_dir():
-        return 0
+def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int | None:
+    """How many more points the source has than a published day was made from; None if it has the same ones.
+
+    They are read beside and nothing of them is kept.
+    """
+    kept = lake.folder(product.product, "traces", day)
+    if not kept.is_dir() or open_store(product).released(product.product, day) is None:
+        return None
     with tempfile.TemporaryDirectory(prefix=".late-", dir=lake.root) as scratch:
-        now = stage_function("traces")(product, Lake(Path(scratch)), day, **plugins)
+        beside = Lake(Path(scratch))
+        (beside.root / "keys").symlink_to(lake.root / "keys")  # the same people have the same pseudonyms
+        now = stage_function("traces")(product, beside, day, **plugins)
+        if _same_tables(beside.folder(product.product, "traces", day), kept):
+            return None
     return now["points"] - lake.figures(product.product, "traces", day)["points"]
+
+
+def _same_tables(one: Path, two: Path) -> bool:
+    """Whether two folders hold the same rows, table by table."""
+    names = [{path.name for path in folder.glob("*.parquet")} for folder in (one, two)]
+    return names[0] == names[1] and all(read_frame(one / name).equals(read_frame(two / name)) for name in names[0])
 
 
 def _stopped(stage: str, error: Exception) -> Stopped:

@@ -16,10 +16,12 @@ from dagster import (
 )
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
+from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.assets import POOL, asset_key
 from odanon_assets.metadata import owners
 from odanon_assets.partitions import monthly
+from odanon_assets.recovery import leave_to_people
 
 # All days of the month are published and one of them was since the last time; history counts like the latest month.
 _WHEN_COMPLETE = AutomationCondition.eager().without(AutomationCondition.in_latest_time_window())
@@ -50,7 +52,12 @@ def month_asset(product: Product) -> AssetsDefinition:
         from odanon_assets.months import make_month
         from odanon_assets.stores import open_store
 
-        figures = make_month(product, date.fromisoformat(context.partition_key), open_store(product))
+        try:
+            figures = make_month(product, date.fromisoformat(context.partition_key), open_store(product))
+        except OdanonError as error:
+            if not isinstance(error, OutageError):
+                leave_to_people(context.instance, context.run_id)
+            raise
         numbers = {name: value for name, value in figures.items() if isinstance(value, int)}
         return MaterializeResult(metadata={**numbers, "folder": MetadataValue.path(figures["folder"])})
 

@@ -6,7 +6,7 @@ counts that the UI shows too, and our own sentences: no rows, no messages of oth
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Thread
@@ -66,8 +66,8 @@ class Lineage:
         """Send the events of a day. What went wrong, if anything: not the client's words, which may hold a password."""
         try:
             from openlineage.client import OpenLineageClient
-        except ImportError:
-            return "the client is missing; pip install 'odanon[openlineage]'"
+        except Exception:
+            return "the client is missing or broken; pip install 'odanon[openlineage]'"
         trouble = [f"the collector did not answer within {PATIENCE_S} s"]
 
         def send() -> None:
@@ -88,8 +88,10 @@ class Lineage:
 
 def _configured() -> bool:
     """Whether the client would find a collector to send to."""
-    folders = (Path.cwd(), Path(os.path.expanduser("~/.openlineage")))
-    found = any(map(os.environ.get, _SWITCHES)) or any((folder / "openlineage.yml").is_file() for folder in folders)
+    found = any(map(os.environ.get, _SWITCHES))
+    with suppress(OSError):  # a home or working folder that is closed or gone holds no settings
+        folders = (Path.cwd(), Path(os.path.expanduser("~/.openlineage")))
+        found = found or any((folder / "openlineage.yml").is_file() for folder in folders)
     return found and os.environ.get("OPENLINEAGE_DISABLED", "").strip().lower() != "true"
 
 

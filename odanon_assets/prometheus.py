@@ -98,9 +98,12 @@ def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
         if event is None or event.asset_materialization is None:
             continue
         figures, labels = event.asset_materialization.metadata, {"product": product.product, "stage": stage.name}
-        yield Sample("odanon_stage_seconds", labels, float(str(figures["seconds"].value)))
-        megabytes = float(str(figures["peak_memory_mb"].value))
-        yield Sample("odanon_stage_peak_memory_bytes", labels, megabytes * 2**20)
+        # A day that was recorded after a kill has the figures of its lake and no times.
+        if "seconds" in figures:
+            yield Sample("odanon_stage_seconds", labels, float(str(figures["seconds"].value)))
+        if "peak_memory_mb" in figures:
+            megabytes = float(str(figures["peak_memory_mb"].value))
+            yield Sample("odanon_stage_peak_memory_bytes", labels, megabytes * 2**20)
 
 
 def _checks(product: Product, instance: DagsterInstance) -> Iterator[Sample]:

@@ -46,31 +46,33 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             combined |= metric.instance.combine(figures)
             figures.insert(0, "time_bin", list(releases))
             write_parquet(figures, folder / f"{metric.plugin}.parquet")
-        risk = _risk(product, read_rows(lake, product, day), matrices, releases, tree)
+        rows = read_rows(lake, product, day) if product.segmented else None
+        risk = _risk(rows, matrices, releases, tree)
         if risk is not None:
             write_parquet(risk.flows, folder / "risk_flows.parquet")
             write_parquet(risk.origins, folder / "risk_origins.parquet")
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
-            combined |= {f"{RISK}{name}": value for name, value in told.items()}
-            combined |= {} if risk.minimality is None else {"minimality": rounded(risk.minimality, 2)}
+            combined |= {f"{RISK}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         return write_figures(folder, combined)
 
 
 def _risk(
-    product: Product,
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | None,
     matrices: Mapping[datetime, ODMatrix],
     releases: Mapping[datetime, Release],
     tree: Hierarchy,
 ) -> RiskReport | None:
-    """The report over all time bins that have flows, by segment as the flows are shown; None when there is none."""
+    """The report over all time bins that have flows, None when there is none.
+
+    Given the rows of a product with segments, it is of the flows as they are shown by segment.
+    """
     shown = {at: release for at, release in releases.items() if len(release.flows)}
-    rows_of = {moment(at): part for at, part in rows.groupby("time_bin")} if product.segmented else {}
+    rows_of = {} if rows is None else {moment(at): part for at, part in rows.groupby("time_bin")}
     reports = {}
     for at, release in shown.items():
         # The earth mover is the dear part; a day of many bins pays no more for it than one bin.
         report = risk_report(matrices[at], release, tree, tree, moved=max(MOST_MOVED // len(shown), 1))
-        if product.segmented:
+        if at in rows_of:
             report = report.by_segment(by_segment(rows_of[at], release, _anonymizer(release.parameters), tree))
         reports[at] = report
     return RiskReport.joined(reports, "time_bin") if reports else None
@@ -83,14 +85,16 @@ def _anonymizer(parameters: dict[str, Any]) -> Any:
 
 
 def _membership(lake: Lake, parameters: dict[str, Any]) -> dict[str, float]:
-    """What the anonymiser scores in the fixed city, computed once for its parameters and kept, since it takes a second.
+    """What the anonymiser scores in the fixed city, computed once for its parameters and kept: it takes seconds.
 
     Nobody there stands for others: of a population release its threshold of people is measured.
     """
     if parameters["unit"] == "population":
         parameters = {**parameters, "unit": "persons", "k_population": None}
     said = json.dumps(parameters, sort_keys=True)
-    name = hashlib.sha256(f"{version('odanon')} {said}".encode()).hexdigest()
+    maker = registry.find("anonymize", parameters["algorithm"]).distribution
+    made_by = version(maker) if maker != "unknown" else ""
+    name = hashlib.sha256(f"{maker} {made_by} {said}".encode()).hexdigest()
     known = lake.root / "work" / ".membership" / f"{name}.json"
     if not known.exists():
         known.parent.mkdir(parents=True, exist_ok=True)
@@ -100,5 +104,8 @@ def _membership(lake: Lake, parameters: dict[str, Any]) -> dict[str, float]:
 
 @cache
 def _attacked(parameters: str) -> dict[str, float]:
-    found = membership_auc(_anonymizer(json.loads(parameters)))
+    try:
+        found = membership_auc(_anonymizer(json.loads(parameters)))
+    except Exception:  # whatever a plugin does in a city that is not its own keeps no day from being published
+        return {}
     return {"membership_auc": rounded(found["released"], 2)} if "released" in found else {}

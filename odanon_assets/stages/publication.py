@@ -13,6 +13,7 @@ from odanon.errors import OdanonError
 from odanon.privacy.bands import persons_band, rounded, rounded_down
 from odanon.privacy.promise import promise
 from odanon.privacy.published import TOTAL
+from odanon.privacy.risk import PUBLIC as PUBLIC_RISKS
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
@@ -135,14 +136,20 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
 
 
 def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
-    """Release-level figures; fewer than k suppressed trips look like none, in the loss that they cause too."""
+    """Release-level figures; fewer than k suppressed trips look like none, in the loss that they cause too.
+
+    The loss of fewer than k flows would show which of their tiles were visited, so it is not told.
+    """
     if "S" in figures and figures["S"] < k:
         few = figures["S_share"]
         figures = {
             name: max(value - few, 0.0) if name in ("S_share", "E") else value for name, value in figures.items()
         }
     public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
-    public |= {name: value for name, value in figures.items() if name.startswith(RISK)}  # rounded where they are made
+    risks = {f"{RISK}{name}" for name in PUBLIC_RISKS}  # rounded where they are made
+    public |= {name: value for name, value in figures.items() if name in risks}
+    if len(flows) < k:
+        public.pop("reconstruction_loss", None)
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])

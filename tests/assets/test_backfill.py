@@ -9,6 +9,7 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from dagster import AssetKey, DagsterInstance, DagsterRunStatus, RunsFilter
 from dated_files import FIRST, day_of, files_product, write_day
@@ -210,6 +211,21 @@ def test_late_data_is_counted_and_not_published(workspace: Path) -> None:
     assert not evaluation.passed
     assert evaluation.metadata["late_points"].value > 100
     assert not list((workspace / "data").glob(".late-*"))
+
+
+def test_a_rewritten_file_of_a_published_day_changes_nothing(workspace: Path) -> None:
+    """As many points, other ones: the day does not turn red, and what it was made from stays."""
+    write_day(workspace / "source", FIRST)
+    product = files_product(workspace)
+    assert next(run_days(product, [FIRST], resume=False)).error == ""
+    before = releases(workspace / "data")
+    traces = Lake(workspace / "data").folder("small", "traces", FIRST)
+    kept = {path.name: path.read_bytes() for path in traces.glob("*.parquet")}
+    for path in (workspace / "source").rglob("*.parquet"):
+        pd.read_parquet(path).assign(lat=lambda rows: rows["lat"] + 0.001).to_parquet(path)
+    assert next(run_days(product, [FIRST], resume=False)).error == ""
+    assert releases(workspace / "data") == before
+    assert {path.name: path.read_bytes() for path in traces.glob("*.parquet")} == kept
 
 
 def test_a_month_is_complete_when_every_day_of_it_is_published(workspace: Path) -> None:

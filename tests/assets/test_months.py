@@ -95,6 +95,16 @@ def test_the_same_month_is_the_same_bytes(days: Any) -> None:
     assert json.loads(before["figures.json"])["days"] == 2
 
 
+def test_a_month_that_fails_is_left_to_people(workspace: Path) -> None:
+    """Another run would not find more days."""
+    job = build_definitions([small_product(workspace)]).resolve_job_def("small_monthly")
+    with DagsterInstance.ephemeral() as instance:
+        done = job.execute_in_process(partition_key="2026-03-01", instance=instance, raise_on_error=False)
+        tags = instance.get_run_by_id(done.run_id).tags
+    assert not done.success
+    assert tags["dagster/retry_on_asset_or_op_failure"] == "false"
+
+
 def test_a_month_without_days_says_so(workspace: Path) -> None:
     with pytest.raises(OdanonError, match="run its days first"):
         make_month(small_product(workspace), MARCH, EmbeddedStore(workspace / "data"))

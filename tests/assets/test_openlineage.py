@@ -204,6 +204,15 @@ def test_the_client_is_asked_for_only_when_it_is_configured(workspace: Path, mon
     follow(Lineage(product, pytest.fail), Made("trips", {"trips": 50}))
     (workspace / "openlineage.yml").write_text("transport: {type: console}")
     follow(Lineage(product, said.append), Made("trips", {"trips": 50}))
-    assert said == ["OpenLineage: the client is missing; pip install 'odanon[openlineage]'; the run goes on without it"]
+    assert said == [
+        "OpenLineage: the client is missing or broken; pip install 'odanon[openlineage]'; the run goes on without it"
+    ]
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     follow(Lineage(product, pytest.fail), Made("trips", {"trips": 50}))
+
+
+def test_a_working_folder_that_is_gone_holds_no_settings(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workspace / "gone").mkdir()
+    monkeypatch.chdir(workspace / "gone")
+    (workspace / "gone").rmdir()
+    follow(Lineage(small_product(workspace), pytest.fail), Made("trips", {"trips": 50}))

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from product_example import small_product
 from typer.testing import CliRunner
 
@@ -13,7 +14,7 @@ from odanon_assets.run import run_days
 LINE = re.compile(r'^[a-z_]+\{([a-z]+="(\\.|[^"\\\n])*",?)*\} -?[0-9.e+-]+$')
 
 
-def test_a_published_product_is_told_in_prometheus_text(workspace: Path) -> None:
+def test_a_published_product_is_told_in_prometheus_text(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     product = small_product(workspace / "pipelines")
     assert next(run_days(product, [product.start], resume=False)).error == ""
     out = workspace / "odanon.prom"
@@ -27,6 +28,12 @@ def test_a_published_product_is_told_in_prometheus_text(workspace: Path) -> None
     assert 'odanon_check_passed{product="small",stage="anonymized",check="verifier",severity="error"} 1' in lines
     assert any(line.startswith('odanon_release{product="small",figure="suppressed_share"}') for line in lines)
     assert not [line for line in lines if "person" in line]
+    # A new Dagster home is told of the day without the times that it took.
+    monkeypatch.setenv("DAGSTER_HOME", str(workspace / "new"))
+    list(run_days(product, [product.start], resume=True))
+    told = CliRunner().invoke(main, ["metrics", "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert 'odanon_published_days{product="small"} 1' in out.read_text().splitlines()
 
 
 def test_labels_are_escaped_and_numbers_are_whole() -> None:

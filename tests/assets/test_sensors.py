@@ -32,6 +32,7 @@ from odanon_assets.recovery import WORKER_TAG, report_lost_runs, worker
 from odanon_assets.run import run_days
 from odanon_assets.sensors import alert_sensor
 
+DAY = timedelta(days=1)
 PLAN = {"cron": "0 4 * * *", "lag": "1d", "on_arrival": True, "look_back": "4d"}
 
 
@@ -85,6 +86,8 @@ def test_a_published_day_whose_source_changes_is_run_again_once(
     assert asked.partition_key == str(yesterday)
     (again,), _ = tick(product, "small_late", None)
     assert again.run_key == asked.run_key  # which Dagster runs once
+    # Moved behind the day, the start makes no partition of it any more, and the sensor goes on.
+    assert tick(files_product(workspace, schedule=PLAN, start=str(yesterday + DAY)), "small_late", None) == ([], None)
     (workspace / "source" / f"date={yesterday}" / "late-0.parquet").unlink()
     assert tick(product, "small_late", None) == ([], None)
 

@@ -132,9 +132,8 @@ def choices(town: Town) -> None:
         report = risk_report(od, made, town.tree, town.tree)
         attack = membership_auc(registry.create("anonymize", "atg-joint", {"k": k}))
         say(f"k = {k}", f"{len(made.flows):,} flows, Gbar {made.metrics['Gbar']:.0f}, AUC {attack['released']:.2f}")
-        for name, value in report.public(k, "persons").items():
+        for name, value in {**report.public(k, "persons"), **report.restricted()}.items():
             say("", f"{name} {value:g}")
-        say("", f"minimality {report.minimality:.2g}")
         say("", f"homogeneity at most {report.origins['homogeneity'].max():.2f}")
     say("membership without protection", f"AUC {attack['unprotected']:.2f}")
 

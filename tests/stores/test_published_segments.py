@@ -134,6 +134,17 @@ def test_segments_that_are_too_small_everywhere_leave_all_flows_whole(
     assert set(visible(product)["segment"]) == {"all"}
 
 
+def test_a_time_bin_of_too_few_people_is_left_out_alone(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    night = people(3).assign(time_bin=pd.Timestamp(DAY, tz="UTC") + pd.Timedelta(hours=3))
+    gate.write(workspace, pd.concat([people(1500), night]))
+    product = town(workspace, "sexes", BY_SEX)
+    published(product)
+    assert visible(product)["time_bin"].dt.hour.unique().tolist() == [8]
+    assert set(visible(product)["segment"]) == {"all", "F", "M"}
+
+
 def test_a_product_without_segments_has_no_file_of_them(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in gate.SECRET.items():
         monkeypatch.setenv(name, value)

@@ -14,6 +14,7 @@ from odanon.anonymizers.release import Areas, Release
 from odanon.hierarchy.tree import Hierarchy
 
 SIDES = ("origin", "destination")
+_SEARCH = {"lambda": "float64", "direction": "str"}  # what is kept of what an algorithm says of its search
 
 
 def write_releases(
@@ -22,7 +23,8 @@ def write_releases(
     """Write the releases of a window by time bin: `flows`, `assignment`, `areas` and what was said of the `search`."""
     flows, assignments, areas, searches = [], [], [], []
     for time_bin, release in sorted(releases.items()):
-        searches.append(_with_bin(pd.DataFrame([release.metrics]), time_bin))
+        said = {name: release.metrics.get(name) for name in _SEARCH}
+        searches.append(_with_bin(pd.DataFrame([said]).astype(_SEARCH), time_bin))
         flows.append(_with_bin(release.flows, time_bin))
         assignments.append(_with_bin(release.assignment, time_bin))
         for side, part, tree in zip(

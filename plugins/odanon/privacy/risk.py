@@ -5,6 +5,7 @@ The public figures are of the release as a whole and have few digits; the tables
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ from odanon.hierarchy.tree import Hierarchy
 from odanon.privacy.bands import rounded
 from odanon.privacy.closeness import MOST_MOVED, closeness
 
+# The figures for readers; `membership_auc` is that of the anonymiser in the fixed city.
+PUBLIC = (
+    "prosecutor_at_most",
+    "prosecutor_mean",
+    "dominated_share",
+    "homogeneity_mean",
+    "homogeneous_tiles_mean",
+    "membership_auc",
+)
 DOMINANT = 0.25  # a person with a larger share of a flow's trips dominates it
 _ENDS = ["origin", "destination"]
 
@@ -53,28 +63,32 @@ class RiskReport:
         return RiskReport(shown, self.origins)
 
     def public(self, k: int, unit: str) -> dict[str, float]:
-        """Figures for readers. Of fewer than k flows or origins nothing is told that their public tables don't tell."""
+        """Figures for readers: nothing about people where k counts trips, nor of fewer than k flows or origins."""
         flows, origins = self.flows, self.origins
-        figures = {"prosecutor_at_most": 1 / k if unit != "trips" else 1.0}
+        if unit == "trips":
+            return {"prosecutor_at_most": 1.0}
+        figures = {}
         if "persons" in flows and len(flows) >= k:
             figures["prosecutor_mean"] = len(flows) / float(flows["persons"].sum())
             figures["dominated_share"] = float((flows["dominance"] > DOMINANT).mean())
         if "people" in origins and len(origins) >= k:
             for name in ("homogeneity", "homogeneous_tiles"):
                 figures[f"{name}_mean"] = float(np.average(origins[name], weights=origins["people"]))
+        at_most = ceil(1000 / k) / 1000  # a bound is rounded up
+        return {"prosecutor_at_most": at_most, **{name: rounded(value, 2) for name, value in figures.items()}}
+
+    def restricted(self) -> dict[str, float]:
+        """Figures for the publisher. In small releases closeness shows single tiles, and minimality the multiplier."""
+        flows, origins = self.flows, self.origins
+        figures = {}
         for name in ("total_variation", "earth_mover_km"):
             if name in origins and origins[name].notna().any():
-                figures[f"{name}_mean"], figures[f"{name}_max"] = (
-                    float(origins[name].mean()),
-                    float(origins[name].max()),
-                )
+                figures[f"{name}_mean"] = float(origins[name].mean())
+                figures[f"{name}_max"] = float(origins[name].max())
+        if "minimality" in flows and flows["minimality"].notna().any():
+            known = flows[flows["minimality"].notna()]
+            figures["minimality_mean"] = float(np.average(known["minimality"], weights=known["trips"]))
         return {name: rounded(value, 2) for name, value in figures.items()}
-
-    @property
-    def minimality(self) -> float | None:
-        """Mean over trips of the share that must lie in parts below k. Restricted: it tells the multiplier itself."""
-        known = self.flows[self.flows["minimality"].notna()] if "minimality" in self.flows else self.flows.iloc[:0]
-        return float(np.average(known["minimality"], weights=known["trips"])) if len(known) else None
 
 
 def risk_report(

@@ -60,7 +60,7 @@ def _part(
 ) -> Release:
     """The segment's share of the flows that are split."""
     pairs = od.pairs
-    flow = np.where((number >= 0) & split[number], number, -1)
+    flow = np.where(np.append(split, False)[number], number, -1)  # the last for pairs without a flow
     present, code = np.unique(flow[flow >= 0], return_inverse=True)
     pair_flow = np.full(len(flow), -1, dtype=np.int64)
     pair_flow[flow >= 0] = code

@@ -54,12 +54,6 @@ _RISKS = (
     ("risk_homogeneity_mean", "of an origin's people take its commonest flow, on average", True),
     ("risk_homogeneous_tiles_mean", "tiles to which that flow leads", False),
     ("risk_dominated_share", "of the flows have a person with more than a quarter of the trips", True),
-    (
-        "risk_total_variation_mean",
-        "difference of an origin's destinations from everybody's: 0 the same, 1 nothing in common",
-        False,
-    ),
-    ("risk_earth_mover_km_mean", "km by which trips would have to end elsewhere to remove that difference", False),
 )
 
 

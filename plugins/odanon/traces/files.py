@@ -22,6 +22,7 @@ _DATE = re.compile(r"\{date(?::([^{}]+))?\}")
 _FOLDER = re.compile(r"(?:^|/)(?:date|day|dt|ds)=(\d{4}-\d{2}-\d{2})(?=/)")
 _FOLDERS = re.compile(r"(?:^|/)year=(\d{4})/month=(\d{1,2})/day=(\d{1,2})(?=/)")
 _SHOWN = 120
+_CHANGED = ("mtime", "LastModified", "last_modified", "updated", "ETag", "etag")  # when a file was written, by store
 
 Margins = tuple[timedelta, timedelta]  # before and after a window
 
@@ -79,9 +80,11 @@ class Files:
 
     def state(self, days: list[date]) -> str:
         """A digest that changes when a file of these days comes, goes or is written again; nothing is opened."""
-        digest = hashlib.sha256()
+        filesystem, digest = _open_path(self.path)[0], hashlib.sha256()
         for path in self.on(days):
-            digest.update(f"{path}\0{_open_path(self.path)[0].ukey(path)}\0".encode("utf-8", "surrogateescape"))
+            info = filesystem.info(path)
+            changed = next((info[name] for name in _CHANGED if name in info), "")
+            digest.update(f"{path}\0{info.get('size')}\0{changed}\0".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()[:16]
 
     @property
