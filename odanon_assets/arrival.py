@@ -1,6 +1,5 @@
 """Which days of a product wait to be run, and which have changed since they were read."""
 
-import json
 from datetime import date, timedelta
 
 from odanon.product import Product
@@ -43,8 +42,8 @@ def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dic
     published = set(store.windows(product.product))
     changed = {}
     for day in (day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() in published):
-        figures = lake.folder(product.product, "traces", day) / "figures.json"
-        read = json.loads(figures.read_text()).get("source_state") if figures.exists() else None
+        what = product.product, "traces", day
+        read = lake.figures(*what).get("source_state") if lake.folder(*what).is_dir() else None
         if read is not None and (state := source_state(product, day)) != read:
             changed[day] = str(state)
     return changed

@@ -9,6 +9,7 @@ from odanon.product import Product
 from odanon_assets.lake import Lake, default_root
 
 StageFunction = Callable[..., dict[str, Any]]
+RISK = "risk_"  # how the figures of the risk report begin among those of the metrics
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from dagster import (
 )
 
 from odanon.product import Product
+from odanon_assets.chain import RISK
 from odanon_assets.columns import TABLES
 
 # Figures that count no people and no rows of people.
@@ -38,7 +39,6 @@ _HARMLESS = {
     "zones",
 }
 _RATIOS = {"D", "E", "Gbar", "S_share", "quarantined_share", "unknown_zone_share"}
-_RISK = "risk_"  # shares and distances of a whole release
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
 # From which fewer than k suppressed trips could be computed.
 _TELL_SUPPRESSED = {"D", "E", "G", "S_share", "absolute_error", "published"}
@@ -52,7 +52,7 @@ def stage_metadata(figures: dict[str, Any], k: int) -> dict[str, Any]:
     for name, value in figures.items():
         if name in hidden:
             continue
-        if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS or name.startswith(_RISK):
+        if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS or name.startswith(RISK):
             shown[name] = value
         elif name == "min_persons":
             shown |= _smallest(value, k)

@@ -165,17 +165,24 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> di
             releases = release_window(anonymize, matrices, tree, tree)
         write_releases(folder, releases, tree, tree)
         if product.segmented:
-            split = _split(read_rows(lake, product, day), releases, anonymize, tree)
+            split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
             write_parquet(split, folder / SEGMENTS)
         figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
         return write_figures(folder, figures)
 
 
-def _split(rows: pd.DataFrame, releases: dict[datetime, Release], anonymize: Any, tree: Hierarchy) -> pd.DataFrame:
+def _split(
+    rows: pd.DataFrame,
+    matrices: dict[datetime, ODMatrix],
+    releases: dict[datetime, Release],
+    anonymize: Any,
+    tree: Hierarchy,
+) -> pd.DataFrame:
     """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
     parts = []
     for time_bin, here in rows.groupby("time_bin", sort=True):
-        for name, (_, release) in by_segment(here, releases[moment(time_bin)], anonymize, tree).items():
+        at = moment(time_bin)
+        for name, (_, release) in by_segment(here, matrices[at], releases[at], anonymize, tree).items():
             labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
             parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
     table = pd.concat(parts, ignore_index=True)
@@ -185,12 +192,12 @@ def _split(rows: pd.DataFrame, releases: dict[datetime, Release], anonymize: Any
 
 
 def by_segment(
-    rows: pd.DataFrame, whole: Release, anonymize: Any, tree: Hierarchy
+    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Any, tree: Hierarchy
 ) -> dict[str, tuple[ODMatrix, Release]]:
     """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
-    matrices = {str(name): matrix_of(part, tree) for name, part in rows.groupby("segment", sort=True)}
+    matrices = {str(name): _matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
     parts = split_by_segment(whole, matrices, anonymize, tree, tree)
-    return {name: (matrices[name] if name in matrices else matrix_of(rows, tree), part) for name, part in parts.items()}
+    return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}
 
 
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
@@ -205,14 +212,14 @@ def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield moment(time_bin), matrix_of(rows, tree)
+        yield moment(time_bin), _matrix(rows, tree)
 
 
 def moment(time_bin: Any) -> datetime:
     return pd.Timestamp(time_bin).to_pydatetime()
 
 
-def matrix_of(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+def _matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
     """Rows of people, or, from a table without ids, of pairs; with weights where there are some."""
     person, weight = (name if name in rows else None for name in ("person", "weight"))
     return ODMatrix.from_frame(rows, tree, tree, person=person, weight=weight)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
@@ -22,11 +23,12 @@ from odanon.privacy.closeness import MOST_MOVED
 from odanon.privacy.membership import membership_auc
 from odanon.privacy.risk import RiskReport, risk_report
 from odanon.product import Product
+from odanon_assets.chain import RISK
 from odanon_assets.files import to_json, write_parquet, write_text
 from odanon_assets.lake import Lake, write_figures
 from odanon_assets.stages.matrix import by_segment, day_matrices, moment, read_rows, read_tree
 
-RISK = "risk_"  # how the figures of the risk report begin
+_log = logging.getLogger("odanon")
 
 
 def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
@@ -73,7 +75,8 @@ def _risk(
         # The earth mover is the dear part; a day of many bins pays no more for it than one bin.
         report = risk_report(matrices[at], release, tree, tree, moved=max(MOST_MOVED // len(shown), 1))
         if at in rows_of:
-            report = report.by_segment(by_segment(rows_of[at], release, _anonymizer(release.parameters), tree))
+            made_by = _anonymizer(release.parameters)
+            report = report.by_segment(by_segment(rows_of[at], matrices[at], release, made_by, tree))
         reports[at] = report
     return RiskReport.joined(reports, "time_bin") if reports else None
 
@@ -106,6 +109,7 @@ def _membership(lake: Lake, parameters: dict[str, Any]) -> dict[str, float]:
 def _attacked(parameters: str) -> dict[str, float]:
     try:
         found = membership_auc(_anonymizer(json.loads(parameters)))
-    except Exception:  # whatever a plugin does in a city that is not its own keeps no day from being published
+    except Exception as error:  # whatever a plugin does in a city that is not its own keeps no day from being published
+        _log.warning("no membership figure: the anonymiser failed in the test city (%s)", type(error).__name__)
         return {}
     return {"membership_auc": rounded(found["released"], 2)} if "released" in found else {}

@@ -16,11 +16,11 @@ from odanon.privacy.published import TOTAL
 from odanon.privacy.risk import PUBLIC as PUBLIC_RISKS
 from odanon.product import Product
 from odanon.report.release import render_release
+from odanon_assets.chain import RISK
 from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
 from odanon_assets.gate import audit_day, promise_kept, release_facts, verify_day
 from odanon_assets.lake import Lake, read_frame, write_figures
 from odanon_assets.stages.matrix import read_tree
-from odanon_assets.stages.measures import RISK
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks, window_of

@@ -21,7 +21,7 @@ def closeness(
 ) -> pd.DataFrame:
     """By origin area: total variation and, where centroids are known, earth mover's distance in km.
 
-    A flow's trips are spread evenly over the tiles of its destination, as a reader would. Origins that are not
+    A flow's trips are spread evenly over the visited tiles of its destination. Origins that are not
     measured are NaN.
     """
     code = origins.get_indexer(pd.Index(release.flows["origin"].astype("str")))
