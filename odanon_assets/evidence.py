@@ -18,9 +18,9 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
-from odanon.trips.window import day_window
 from odanon_assets.files import link, new_folder, to_json, write_text
 from odanon_assets.lake import Lake
 from odanon_assets.stores.interface import Store, days_near, shares_input

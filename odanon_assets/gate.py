@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from odanon.hierarchy.parquet import from_parquet
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.hierarchy_file import from_parquet
 from odanon.privacy.audit import audit
 from odanon.privacy.published import PublishedMatrix
 from odanon.privacy.verify import Finding, added_up, verify

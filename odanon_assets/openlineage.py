@@ -13,8 +13,8 @@ from threading import Thread
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
+from odanon.model.window import day_window
 from odanon.product import Product
-from odanon.trips.window import day_window
 from odanon_assets.chain import STAGES
 from odanon_assets.columns import TABLES
 from odanon_assets.day import Checked, Event, Made, Stopped

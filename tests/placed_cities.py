@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.points import PointProblem
-from odanon.anonymizers.protection import Protection
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 
 STEP = 0.01  # degrees between tiles
 

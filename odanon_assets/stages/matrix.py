@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.files import write_releases
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
-from odanon.hierarchy.parquet import from_parquet, to_parquet
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.files import write_releases
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.hierarchy_file import from_parquet, to_parquet
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.plugin import parameters_of
 from odanon.privacy.published import TOTAL
 from odanon.privacy.segments import split_by_segment

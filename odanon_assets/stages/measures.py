@@ -13,11 +13,11 @@ from typing import Any
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymizers.files import read_releases
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.ground import Ground
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.files import read_releases
+from odanon.model.ground import Ground
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.bands import rounded
 from odanon.privacy.closeness import MOST_MOVED
 from odanon.privacy.membership import membership_auc

@@ -10,6 +10,7 @@ import pandas as pd
 
 from odanon.engines.points import bucket_name
 from odanon.errors import OdanonError
+from odanon.model.window import day_window
 from odanon.privacy.pseudonym import pseudonyms, window_key
 from odanon.product import Product
 from odanon.staypoints.places import Places
@@ -17,7 +18,6 @@ from odanon.traces.validate import Tally, validate
 from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon.trips.ready import validate_od, validate_trips
-from odanon.trips.window import day_window
 from odanon_assets.arrival import source_state
 from odanon_assets.files import write_parquet
 from odanon_assets.lake import Lake, read_frame, write_figures

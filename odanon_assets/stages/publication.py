@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.anonymizers.files import read_releases
-from odanon.anonymizers.zones import release_zones
 from odanon.errors import OdanonError
+from odanon.model.files import read_releases
+from odanon.model.release_zones import release_zones
+from odanon.model.sentence import promise
 from odanon.privacy.bands import persons_band, rounded, rounded_down
-from odanon.privacy.promise import promise
 from odanon.privacy.published import TOTAL
 from odanon.privacy.risk import PUBLIC as PUBLIC_RISKS
 from odanon.product import Product

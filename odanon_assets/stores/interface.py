@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.trips.window import day_window
+from odanon.model.window import day_window
 from odanon_assets.stores.bundle import Bundle
 
 if TYPE_CHECKING:

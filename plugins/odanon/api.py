@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
 from odanon.measure import measured
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 
 
 def anonymize(

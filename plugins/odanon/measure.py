@@ -5,8 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.metrics.classes import Classes
 from odanon.metrics.distance import Distance
 from odanon.metrics.generalisation import Generalisation
@@ -14,6 +12,8 @@ from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
 from odanon.metrics.volumes import measures
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 
 
 def metrics_for(od: ODMatrix, release: Release) -> list[Any]:

@@ -10,15 +10,15 @@ from placed_cities import grid_tree
 
 from odanon.anonymizers.boxes import BoxSide
 from odanon.anonymizers.kernels.boxes import tiles_in_boxes
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.mondrian import Mondrian
-from odanon.anonymizers.zones import release_zones
 from odanon.api import measured
 from odanon.errors import OdanonError
+from odanon.geo.crs import local_crs, to_metres
 from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
-from odanon.zoning.crs import local_crs, to_metres
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release_zones import release_zones
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
 

@@ -8,13 +8,13 @@ import pytest
 
 from odanon.anonymizers.glove import Glove
 from odanon.anonymizers.glove_sk import GloveSk
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.mondrian import Mondrian
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
-from odanon.anonymizers.zones import release_zones
 from odanon.api import measured
 from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release_zones import release_zones
 from odanon.testing.anonymizers import assert_safe
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning

@@ -10,8 +10,8 @@ import pytest
 from gate_town import DAY, people, town
 
 from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
+from odanon.model.release import Release
 from odanon.product import Product
 from odanon_assets.lake import Lake, default_root
 from odanon_assets.run import run_days

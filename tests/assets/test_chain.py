@@ -12,8 +12,8 @@ import pytest
 from dagster import AssetCheckKey, AssetKey, AssetSelection, DagsterInstance, materialize
 from product_example import small_product
 
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
+from odanon.model.release import Release
 from odanon_assets.assets import product_assets
 from odanon_assets.build import build_definitions
 from odanon_assets.chain import run_stage

@@ -23,8 +23,8 @@ from odanon.anonymizers.atg_dual import AtgDual
 from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.atg_soft import AtgSoft
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.problem import Problem
+from odanon.model.matrix import ODMatrix
 
 PLUGINS = {"joint": AtgJoint, "dual": AtgDual, "soft": AtgSoft, "homogeneous": AtgHomogeneous}
 TARGETS = {("joint", "trips"): 10, ("joint", "persons"): 25, ("dual", "trips"): 3, ("soft", "trips"): 2}

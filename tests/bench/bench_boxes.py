@@ -15,11 +15,11 @@ from generate import City, flows, person_rows
 
 from odanon.anonymizers.glove import Glove
 from odanon.anonymizers.glove_sk import GloveSk
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.mondrian import Mondrian
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
 from odanon.hierarchy.quadtree import QuadtreeHierarchy
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.zoning.grid import GridZoning
 
 MONDRIAN_LEXSORTS = 30

@@ -11,9 +11,9 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.audit import audit
 from odanon.privacy.membership import membership_auc
 from odanon.privacy.published import TOTAL, Content, PublishedMatrix

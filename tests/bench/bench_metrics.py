@@ -12,9 +12,9 @@ from bench_boxes import placed
 from generate import City, flows
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.hierarchy.ground import Ground
 from odanon.measure import metrics_for
+from odanon.model.ground import Ground
+from odanon.model.matrix import ODMatrix
 
 TILES, PAIRS = 18_000, 500_000
 MOST_SECONDS = 5.0

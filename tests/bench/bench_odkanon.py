@@ -15,10 +15,10 @@ import numpy as np
 from generate import City, flows, person_rows
 
 from odanon.anonymizers.datafly import Datafly
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.odkanon import OdkAnon
 from odanon.anonymizers.oigh import Oigh
 from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.model.matrix import ODMatrix
 
 TARGETS = {OdkAnon: 30, Oigh: 40}
 SETS = {  # tiles, pairs, trips

@@ -16,8 +16,8 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.audit import audit
 from odanon.privacy.published import Content, PublishedMatrix
 from odanon.privacy.verify import verify

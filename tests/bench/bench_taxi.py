@@ -17,13 +17,13 @@ from odanon.anonymizers.atg_dual import AtgDual
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.forest import BudgetError
 from odanon.anonymizers.joint import solve_both
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.origins import areas_emitting, solve_dual
 from odanon.anonymizers.problem import Problem
-from odanon.anonymizers.protection import Protection
 from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 

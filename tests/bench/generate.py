@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 Array = npt.NDArray
 

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from odanon import cli
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.compare.cross import below_thresholds, counted_by_weight, cross_table, recounted
 from odanon.compare.page import comparison_page
 from odanon.compare.plan import Case, Plan, cases, crossed
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.tables.read import TableInput
 
 RUN = CliRunner()

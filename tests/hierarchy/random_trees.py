@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from odanon.model.tiles import Tiles
 from odanon.zoning.h3 import H3Zoning
-from odanon.zoning.tiles import Tiles
 
 
 @st.composite

@@ -7,10 +7,10 @@ from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
 from odanon.hierarchy.table import TableHierarchy
-from odanon.hierarchy.zones import zones_table
+from odanon.model.tiles import unplaced
+from odanon.model.zones import zones_table
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.h3 import H3Zoning
-from odanon.zoning.tiles import unplaced
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_trees import ancestors, parent_lists
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 
 def build(tree: tuple[list[str], list[int]]) -> Hierarchy:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from random_trees import h3_tiles
 from scipy.cluster.hierarchy import linkage
 
+from odanon.geo.crs import local_crs, to_metres
 from odanon.hierarchy.kernels import ward_merges
 from odanon.hierarchy.ward import WardHierarchy
 from odanon.testing.hierarchies import check_hierarchy
-from odanon.zoning.crs import local_crs, to_metres
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 

@@ -7,11 +7,11 @@ import shapely
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.geometry import EXACT_CELLS, node_area_km2, node_geometry
 from odanon.hierarchy.grid import GridHierarchy
 from odanon.hierarchy.h3 import H3Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
-from odanon.hierarchy.zones import zones_table
+from odanon.model.geometry import EXACT_CELLS, node_area_km2, node_geometry
+from odanon.model.zones import zones_table
 from odanon.zoning.grid import GridZoning, cell_label
 from odanon.zoning.h3 import H3Zoning
 

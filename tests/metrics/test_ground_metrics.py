@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Areas, Release
 from odanon.errors import OdanonError
 from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.tree import Hierarchy
 from odanon.measure import measured, measured_window
 from odanon.metrics.distance import Distance
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Areas, Release
 from odanon.testing.anonymizers import random_city
 from odanon.zoning.h3 import H3Zoning
 

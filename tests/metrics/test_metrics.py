@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
 from odanon.metrics.classes import Classes
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.testing.anonymizers import random_city
 
 # all -> left (a, b), right (c): post-order a b left c right all

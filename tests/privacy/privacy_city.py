@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.published import TOTAL, Content, PublishedMatrix
 from odanon.testing.anonymizers import area_tiles
 

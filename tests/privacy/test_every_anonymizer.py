@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.privacy.verify import verify
 from odanon.testing.anonymizers import area_tiles, plain_assignment
 

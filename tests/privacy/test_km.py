@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.oigh import Oigh
 from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.model.matrix import ODMatrix
 from odanon.privacy.km import areas_below_k
 from odanon.testing.anonymizers import area_tiles, random_city
 

@@ -7,9 +7,9 @@ from privacy_city import CITY, people, release
 
 from odanon import registry
 from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.membership import auc, membership_auc
 from odanon.privacy.risk import PUBLIC, RiskReport, implied_small_share, risk_report
 from odanon.privacy.segments import split_by_segment

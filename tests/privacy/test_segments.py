@@ -6,9 +6,9 @@ import pytest
 from privacy_city import CITY, MONDAY, people, published, tables
 
 from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.audit import audit
 from odanon.privacy.segments import split_by_segment
 from odanon.privacy.verify import verify

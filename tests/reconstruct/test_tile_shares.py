@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from shapely.geometry import box
 
 from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
 from odanon.metrics.reconstruction import Reconstruction
+from odanon.model.matrix import ODMatrix
+from odanon.model.tiles import Tiles
 from odanon.reconstruct.areas import spread
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.tiles import by_polygons, by_zoning, themselves, tile_shares
 from odanon.testing.anonymizers import random_city
 from odanon.zoning.h3 import H3Zoning
-from odanon.zoning.tiles import Tiles
 
 ZONES = pd.DataFrame({"zone_id": ["left", "c"], "n_tiles": [2, 1], "tiles": [["a", "b"], ["c"]]})
 FLOWS = pd.DataFrame({"origin_zone": ["left"], "destination_zone": ["c"], "trips": [8]})

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
 from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.tree import Hierarchy
 from odanon.hierarchy.ward import WardHierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
+from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, parameters_of, plugin
 from odanon.staypoints.dwell import Dwell
 from odanon.testing import check_anonymizer, check_hierarchy, check_staypoints
 from odanon.zoning.h3 import H3Zoning
-from odanon.zoning.tiles import Tiles
 
 ZONING = H3Zoning(resolution=8)
 

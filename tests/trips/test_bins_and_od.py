@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odanon.model.window import day_window
 from odanon.trips.bins import assign_bins, bin_instants
 from odanon.trips.od import OD_COLUMNS, merge_rows, od_rows, pair_table
-from odanon.trips.window import day_window
 
 PARIS = ZoneInfo("Europe/Paris")
 SPRING, AUTUMN, PLAIN = date(2026, 3, 29), date(2026, 10, 25), date(2026, 3, 2)

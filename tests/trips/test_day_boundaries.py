@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from bench.staypoints_truth import DATES, Traces, antenna_city, gps_city
 
+from odanon.model.window import day_window
 from odanon.simulate.mode import Mode
 from odanon.staypoints.dwell import Dwell
 from odanon.staypoints.transit import Transit
 from odanon.traces.simulated import Simulated
 from odanon.trips.build import build_trips
-from odanon.trips.window import day_window
 
 PARIS = ZoneInfo("Europe/Paris")
 CONTEXT = timedelta(hours=6)

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from odanon.model.window import day_window
 from odanon.trips.build import TRIP_COLUMNS, build_trips, great_circle_m
-from odanon.trips.window import day_window
 
 PARIS = ZoneInfo("Europe/Paris")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from odanon.errors import OdanonError
-from odanon.zoning.crs import to_degrees
+from odanon.geo.crs import to_degrees
 from odanon.zoning.grid import GridZoning, cell_label
 
 around_origin = st.lists(st.tuples(st.floats(-50_000, 50_000), st.floats(-50_000, 50_000)), min_size=1, max_size=40)

@@ -1,10 +1,10 @@
 """ATG-Homogeneous: one partition of origins and one of destinations for all flows (ALGORITHMS, ATG-Homogeneous)."""
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 from odanon.plugin import plugin
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymizers.kernels.boxes import tiles_in_boxes
-from odanon.anonymizers.release import Areas
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import Areas
 
 _LEVEL = -1  # of areas that are in no hierarchy
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that sizes never cancel

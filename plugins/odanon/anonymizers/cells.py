@@ -14,7 +14,7 @@ from odanon.anonymizers.kernels.cells import volume_left_out
 from odanon.anonymizers.problem import Problem
 from odanon.anonymizers.solution import Solution
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 NO_LEVEL = "no level stays within the budget under these limits; raise suppression or max_tiles, or lower k"
 

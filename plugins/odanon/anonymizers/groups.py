@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 
 
 def publishable(

@@ -24,7 +24,7 @@ from odanon.anonymizers.sba import Found, Line, search
 from odanon.anonymizers.solution import Solution
 from odanon.anonymizers.uniform import cut_at, sums_by_step, uniform_steps
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 _FILL_STEP = 0.9
 _DESCENTS = 3  # starts that are followed to the end

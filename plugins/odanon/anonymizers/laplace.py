@@ -5,11 +5,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
 _MOST_FLOWS = 50_000_000

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymizers.kernels.lca import floor_log2, lca_table
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 
 Ints = npt.NDArray[np.int64]
 

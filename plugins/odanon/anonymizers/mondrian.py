@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 from odanon.plugin import plugin
 
 

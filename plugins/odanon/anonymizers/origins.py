@@ -13,7 +13,7 @@ from odanon.anonymizers.problem import Problem
 from odanon.anonymizers.rowset import Sums
 from odanon.anonymizers.sba import Found
 from odanon.anonymizers.solution import Solution
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 _TRIAL_PRECISION = 1000  # the budget of a trial may be left unspent by this part of the volume
 _SOFT_SHARE = 0.1  # of all tiles: the multiplier of ATG-Soft (000 section 3.6)

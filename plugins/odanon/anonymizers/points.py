@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from odanon.anonymizers.boxes import BoxSide
 from odanon.anonymizers.kernels.promise import Limits, Rows, Scratch
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.geo.crs import local_crs, to_metres
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 from odanon.plugin import parameters_of
-from odanon.zoning.crs import local_crs, to_metres
 
 _CENTIMETRES = 100  # whole ones, so that distances are exact and equal everywhere
 _WEIGHT_UNIT = 2**20

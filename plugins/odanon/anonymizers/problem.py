@@ -12,9 +12,9 @@ from odanon.anonymizers.kernels.lca import floor_log2, lca_table
 from odanon.anonymizers.kernels.rows import Entries, Scratch, Side, Test, sweep
 from odanon.anonymizers.kernels.transpose import stable_order
 from odanon.anonymizers.limits import large_enough, lift
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 
 _PERSON_BITS = 32
 _WEIGHT_UNIT = 2**20

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymizers.problem import Problem
-from odanon.anonymizers.release import Areas, Release
 from odanon.anonymizers.small import Lead
+from odanon.model.release import Areas, Release
 from odanon.plugin import parameters_of
 
 

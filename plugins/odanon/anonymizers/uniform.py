@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 
 def uniform_steps(tree: Hierarchy) -> npt.NDArray[np.int64]:

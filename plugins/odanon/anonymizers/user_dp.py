@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
 _LARGEST_THRESHOLD = 10**9

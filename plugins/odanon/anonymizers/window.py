@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.plugin import parameters_of
 
 Bin = TypeVar("Bin")

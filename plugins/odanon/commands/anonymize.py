@@ -39,8 +39,8 @@ def anonymize(
     from odanon.anonymizers.window import release_window
     from odanon.errors import OdanonError
     from odanon.measure import measured_window
+    from odanon.model.sentence import promise
     from odanon.plugin import parameters_of
-    from odanon.privacy.promise import promise
     from odanon.tables.write import write_folder
 
     if out.exists() and any(out.iterdir()):

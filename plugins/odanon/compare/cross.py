@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.compare.plan import Case
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import EVERYBODY, Case, Plan
+from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import CaseTables, render_comparison
 from odanon.tables.read import Loaded
-from odanon.zoning.tiles import Tiles
 
 _BUSIEST = 12
 _DRAWN_K = 10

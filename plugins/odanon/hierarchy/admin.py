@@ -8,11 +8,11 @@ import numpy.typing as npt
 from pydantic import Field
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy
+from odanon.geo.crs import local_crs, to_metres
+from odanon.geo.layers import locate, read_layer
+from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
+from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import local_crs, to_metres
-from odanon.zoning.layers import locate, read_layer
-from odanon.zoning.tiles import ObjectArray, Tiles
 
 
 @plugin

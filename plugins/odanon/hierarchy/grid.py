@@ -1,11 +1,11 @@
 """The regular grid hierarchy: square blocks, each a fixed factor larger than the level below."""
 
 from odanon.errors import OdanonError
+from odanon.geo.crs import AUTO, MetricCrsOrAuto
 from odanon.hierarchy.blocks import finest_blocks, nested_blocks
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import AUTO, MetricCrsOrAuto
-from odanon.zoning.tiles import Tiles
 
 
 @plugin

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy
+from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
+from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.tiles import Tiles
 
 _RESOLUTION_BITS = np.uint64(0xF << 52)
 

@@ -1,10 +1,10 @@
 """The quadtree: squares cut into four until each holds one tile (001 section 2; ALGORITHMS, Hierarchies)."""
 
+from odanon.geo.crs import AUTO, MetricCrsOrAuto
 from odanon.hierarchy.blocks import finest_blocks, nested_blocks, without_single_children
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import AUTO, MetricCrsOrAuto
-from odanon.zoning.tiles import Tiles
 
 _FINEST_M = 1.0  # centroids in one square of this side stay together
 

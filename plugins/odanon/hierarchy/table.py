@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy
+from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
+from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.tiles import ObjectArray, Tiles
 
 
 @plugin

@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from odanon.hierarchy.tree import Hierarchy
+from odanon.geo.crs import AUTO, MetricCrsOrAuto, resolve, to_metres
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import AUTO, MetricCrsOrAuto, resolve, to_metres
-from odanon.zoning.tiles import ObjectArray, Tiles
 
 
 @plugin

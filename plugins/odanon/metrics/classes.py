@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
 
 

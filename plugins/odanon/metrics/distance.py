@@ -4,12 +4,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Areas, Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.ground import centres
-from odanon.hierarchy.tree import Hierarchy
 from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.model.ground import centres
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Areas, Release
 from odanon.plugin import parameter, plugin
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
 
 

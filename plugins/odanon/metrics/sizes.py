@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.plugin import plugin
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)  # classes of the histograms start at these multiples of k, the last one is open

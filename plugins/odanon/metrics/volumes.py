@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 
 Measure = Literal["trips", "persons", "weight"]
 

@@ -5,8 +5,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import Release
 
 _MAX_CELLS = 50_000_000  # origins x tiles; beyond that evenly spaced origins are measured
 MOST_MOVED = 16  # origins whose earth mover's distance is solved, evenly spaced: 5 ms each

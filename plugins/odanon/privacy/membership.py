@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import FloatArray as Floats
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import FloatArray as Floats
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 
 _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.privacy.bands import rounded
 from odanon.privacy.closeness import MOST_MOVED, closeness
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.zoning.tiles import Tiles
+from odanon.model.tiles import Tiles
 
 if TYPE_CHECKING:
     from geopandas import GeoSeries

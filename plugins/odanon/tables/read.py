@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
-from odanon.hierarchy.ground import Ground
-from odanon.hierarchy.tree import Hierarchy
-from odanon.zoning.tiles import Tiles, distinct_labels, unplaced
+from odanon.model.ground import Ground
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.tiles import Tiles, distinct_labels, unplaced
 
 _TABLES = (".csv", ".parquet")
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.release import Areas, Release
-from odanon.anonymizers.zones import release_zones
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import Areas, Release
+from odanon.model.release_zones import release_zones
+from odanon.model.sentence import promise
+from odanon.model.tiles import Tiles
 from odanon.plugin import parameters_of
-from odanon.privacy.promise import promise
-from odanon.zoning.tiles import Tiles
 
 
 def write_folder(

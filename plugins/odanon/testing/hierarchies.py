@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from odanon.model.tiles import Tiles
 from odanon.testing.parameters import check_parameters
-from odanon.zoning.tiles import Tiles
 
 
 def check_hierarchy(plugin: Any, zoning: Any, labels: Any) -> None:

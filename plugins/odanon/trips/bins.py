@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.trips.window import day_window
+from odanon.model.window import day_window
 
 Instants = npt.NDArray[np.datetime64]
 _HOUR = timedelta(hours=1)

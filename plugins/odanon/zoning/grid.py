@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.geo.crs import MetricCrs, to_degrees, to_metres
+from odanon.model.tiles import GridCells, ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import MetricCrs, to_degrees, to_metres
-from odanon.zoning.tiles import GridCells, ObjectArray, Tiles, distinct_labels, on_earth
 
 _LABEL = re.compile(r"(\d+(?:\.\d+)?)mN(-?\d+)E(-?\d+)")
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.model.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
-from odanon.zoning.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
 
 _CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
 
@@ -58,7 +58,7 @@ class H3Zoning:
 
 
 def _hexagons(cells: ObjectArray) -> ObjectArray:
-    from odanon.zoning.h3shape import outline
+    from odanon.geo.h3shape import outline
 
     shapes = np.empty(len(cells), dtype=object)
     shapes[:] = [outline([cell]) for cell in cells]

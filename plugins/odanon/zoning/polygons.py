@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from odanon.geo.layers import locate, read_layer
+from odanon.model.tiles import ObjectArray, Tiles, known, on_earth
 from odanon.plugin import parameter, plugin
-from odanon.zoning.layers import locate, read_layer
-from odanon.zoning.tiles import ObjectArray, Tiles, known, on_earth
 
 
 @plugin

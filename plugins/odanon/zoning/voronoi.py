@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.geo.crs import AUTO, MetricCrsOrAuto, resolve, to_degrees, to_metres
+from odanon.geo.layers import polygonal, read_area
+from odanon.model.tiles import FloatArray, ObjectArray, Tiles, known, on_earth
 from odanon.plugin import parameter, plugin
-from odanon.zoning.crs import AUTO, MetricCrsOrAuto, resolve, to_degrees, to_metres
-from odanon.zoning.layers import polygonal, read_area
-from odanon.zoning.tiles import FloatArray, ObjectArray, Tiles, known, on_earth
 
 
 class Sites(NamedTuple):

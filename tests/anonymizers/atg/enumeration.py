@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 from hypothesis import strategies as st
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
-from odanon.anonymizers.release import Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
 
 MULTIPLIERS = (0.0, 1.0, 2.0, 2.5, 3.0, 3.7, 4.0, 5.0, 6.3, 8.0, 11.0, 20.0, 400.0)
 

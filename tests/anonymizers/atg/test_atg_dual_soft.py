@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from odanon.anonymizers.atg_dual import AtgDual
 from odanon.anonymizers.atg_soft import AtgSoft
 from odanon.anonymizers.forest import BudgetError, Forest
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.origins import areas_emitting, solve_dual
 from odanon.anonymizers.problem import Problem
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 
 
 def problem_of(instance: Instance, promise: AtgDual) -> Problem:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
 from odanon.anonymizers.homogeneous import View, best_uniform
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.problem import Problem
 from odanon.anonymizers.uniform import cut_at, uniform_steps
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 
 plain = st.builds(
     AtgHomogeneous,

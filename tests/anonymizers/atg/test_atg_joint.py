@@ -22,10 +22,10 @@ from odanon.anonymizers import joint
 from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.exact import is_small
 from odanon.anonymizers.joint import JointRows, find_multiplier
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.problem import Problem
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 
 promises = limits(AtgJoint)
 

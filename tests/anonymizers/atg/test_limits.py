@@ -13,10 +13,10 @@ from odanon.anonymizers.atg_joint import AtgJoint
 from odanon.anonymizers.atg_soft import AtgSoft
 from odanon.anonymizers.joint import JointRows
 from odanon.anonymizers.limits import people_below, trips_below
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.problem import Problem
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 
 EVERY = pytest.mark.parametrize("cls", [AtgJoint, AtgDual, AtgSoft, AtgHomogeneous])
 

@@ -11,7 +11,7 @@ from placed_cities import City, allowed, cities, city, promises
 from odanon.anonymizers.glove import Glove
 from odanon.anonymizers.kernels.glove import merge_closest
 from odanon.anonymizers.neighbours import neighbour_graph
-from odanon.anonymizers.protection import Protection
+from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import linkage
 
 from odanon.anonymizers.glove_sk import GloveSk, complete_linkage
 from odanon.anonymizers.kernels.clusters import lowest_cut
-from odanon.anonymizers.protection import Protection
+from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 

@@ -11,12 +11,12 @@ from product_example import small_product
 
 from odanon.anonymizers import laplace as module
 from odanon.anonymizers.laplace import Laplace
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.api import measured
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.sentence import promise
 from odanon.plugin import parameters_of
-from odanon.privacy.promise import promise
 from odanon.testing.anonymizers import assert_safe, random_city
 
 

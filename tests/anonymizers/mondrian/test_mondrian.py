@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
 from odanon.anonymizers.kernels.mondrian import balance, partition
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.mondrian import Mondrian
-from odanon.anonymizers.protection import Protection
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from enumeration import Instance, allowed
 
 from odanon.anonymizers.odkanon import OdkAnon
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
 
 Pair = tuple[int, int]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from literal import Outcome, pairs_of_rows, run
 
 from odanon.anonymizers.limits import trips_below
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.odkanon import OdkAnon, Side, merges_by_step, prefilter, without_pairs
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
 
 promises = st.builds(

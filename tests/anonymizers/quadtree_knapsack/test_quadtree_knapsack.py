@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from odanon.anonymizers.forest import BudgetError, Forest, largest_size
 from odanon.anonymizers.kernels.frontier import join, part_of
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.origins import areas_emitting
 from odanon.anonymizers.problem import Problem
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
 from odanon.anonymizers.tree_knapsack import Packing
 from odanon.errors import OdanonError
 from odanon.hierarchy.quadtree import QuadtreeHierarchy
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
 from odanon.testing.anonymizers import assert_safe
 from odanon.zoning.grid import GridZoning

@@ -2,8 +2,8 @@
 
 from enumeration import Instance
 
-from odanon.anonymizers.protection import Protection
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.promise import Protection
 
 Cut = set[int]
 

@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from lattice import Cut, levels, path, within
 
 from odanon.anonymizers.datafly import Datafly
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
 
 

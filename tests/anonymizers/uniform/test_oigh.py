@@ -6,10 +6,10 @@ from enumeration import Instance, assert_keeps_promise, instances, limits, map_i
 from hypothesis import assume, given, settings
 from lattice import levels, published
 
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.oigh import Oigh
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
 
 

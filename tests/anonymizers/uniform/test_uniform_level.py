@@ -9,12 +9,12 @@ from enumeration import Instance, assert_keeps_promise, instances, limits, map_i
 from hypothesis import assume, given, settings
 from lattice import Cut, path, published
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.anonymizers.protection import Protection
 from odanon.anonymizers.suppression import Suppression
 from odanon.anonymizers.uniform_level import UniformLevel
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
 from odanon.plugin import parameters_of
 from odanon.testing import check_anonymizer
 

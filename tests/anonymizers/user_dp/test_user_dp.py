@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from placed_cities import City, cities, city
 from product_example import small_product
 
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.anonymizers.user_dp import Noise, UserDp, _bounded_counts
 from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.sentence import promise
 from odanon.plugin import parameters_of
-from odanon.privacy.promise import promise
 from odanon.testing.parameters import check_parameters
 from odanon.zoning.h3 import H3Zoning
 

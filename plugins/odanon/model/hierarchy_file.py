@@ -6,7 +6,7 @@ from typing import BinaryIO
 import numpy as np
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import FloatArray, Hierarchy, IntArray
+from odanon.model.hierarchy import FloatArray, Hierarchy, IntArray
 
 _COLUMNS = ("label", "parent", "n_tiles", "level")
 _CENTROIDS = ("lat", "lon")  # NaN at inner nodes, and at tiles that are not placed

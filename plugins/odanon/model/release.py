@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.matrix import ODMatrix
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 
 
 @dataclass(frozen=True, eq=False)

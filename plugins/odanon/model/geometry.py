@@ -14,16 +14,16 @@ import shapely
 from shapely import MultiPolygon
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import VIRTUAL_ROOT, Hierarchy, IntArray
-from odanon.zoning.layers import polygonal
-from odanon.zoning.tiles import Tiles
+from odanon.geo.layers import polygonal
+from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy, IntArray
+from odanon.model.tiles import Tiles
 
 EXACT_CELLS = 7**5
 
 
 def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiPolygon]:
     """One MultiPolygon in EPSG:4326 per node: the union of its tiles, as the tree's coverage counts them."""
-    from odanon.zoning.h3shape import outline
+    from odanon.geo.h3shape import outline
 
     if tree.kind == "h3" and tree.coverage == "full":
         return [outline(h3_cells(tree, int(node), EXACT_CELLS)) for node in nodes]
@@ -35,7 +35,7 @@ def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiP
 
 def members_geometry(tree: Hierarchy, tiles: Tiles, members: list[IntArray]) -> list[MultiPolygon]:
     """One MultiPolygon in EPSG:4326 per set of tile ranks: the union of those tiles."""
-    from odanon.zoning.h3shape import outline
+    from odanon.geo.h3shape import outline
 
     names = tree.label[tree.tiles]
     if tiles.kind == "h3":

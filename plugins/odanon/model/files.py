@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odanon.anonymizers.release import Areas, Release
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import Areas, Release
 
 SIDES = ("origin", "destination")
 _SEARCH = {"lambda": "float64", "direction": "str"}  # what is kept of what an algorithm says of its search

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.ground import Ground
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.ground import Ground
+from odanon.model.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import shapely
 
-from odanon.anonymizers.release import Areas, Release
-from odanon.hierarchy.geometry import members_geometry, node_area_km2, node_geometry
-from odanon.hierarchy.tree import Hierarchy
-from odanon.hierarchy.zones import zones_table
-from odanon.zoning.layers import polygonal
-from odanon.zoning.tiles import Tiles
+from odanon.geo.layers import polygonal
+from odanon.model.geometry import members_geometry, node_area_km2, node_geometry
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import Areas, Release
+from odanon.model.tiles import Tiles
+from odanon.model.zones import zones_table
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator
 
-from odanon.zoning.tiles import FloatArray
+from odanon.model.tiles import FloatArray
 
 AUTO = "auto"
 

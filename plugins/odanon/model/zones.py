@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odanon.hierarchy.tree import Hierarchy, IntArray
-from odanon.zoning.tiles import Tiles
+from odanon.model.hierarchy import Hierarchy, IntArray
+from odanon.model.tiles import Tiles
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -20,7 +20,7 @@ def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame
     """
     from geopandas import GeoDataFrame
 
-    from odanon.hierarchy.geometry import node_area_km2, node_geometry
+    from odanon.model.geometry import node_area_km2, node_geometry
 
     nodes = np.asarray(nodes, dtype=np.int64)
     geometry = node_geometry(tree, tiles, nodes)
@@ -39,7 +39,7 @@ def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame
 
 
 def _member_tiles(tree: Hierarchy, node: int) -> list[str] | None:
-    from odanon.hierarchy.geometry import EXACT_CELLS, h3_cells
+    from odanon.model.geometry import EXACT_CELLS, h3_cells
 
     if tree.kind == "h3" and tree.coverage == "full":
         too_many = tree.n_tiles[node] > EXACT_CELLS

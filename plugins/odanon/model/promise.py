@@ -3,9 +3,9 @@
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from odanon.anonymizers.matrix import ODMatrix
 from odanon.errors import OdanonError
-from odanon.hierarchy.tree import Hierarchy
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameter, plugin
 
 Unit = Literal["persons", "trips", "vehicles", "population"]
