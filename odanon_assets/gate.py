@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from odanon.gate.auditor import audit
+from odanon.gate.published import PublishedMatrix
+from odanon.gate.verifier import Finding, added_up, verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet
-from odanon.privacy.audit import audit
-from odanon.privacy.published import PublishedMatrix
-from odanon.privacy.verify import Finding, added_up, verify
 from odanon.product import Product
 from odanon_assets.evidence import SEGMENTS, Tables, kept_tables, sharing, time_bins
 from odanon_assets.files import sha256

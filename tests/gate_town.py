@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from product_example import small_product
 
-from odanon.privacy.pseudonym import KEY_VARIABLE
 from odanon.product import Product
+from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon_assets.chain import STAGES, run_stage
 from odanon_assets.lake import Lake, default_root
 from odanon_assets.stores import open_store

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import odanon
 from odanon import cli
 from odanon.errors import OdanonError
-from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.zoning.h3 import H3Zoning
 
 RUN = CliRunner()

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from odanon.anonymizers.segments import split_by_segment
 from odanon.anonymizers.window import release_window
 from odanon.errors import OdanonError
+from odanon.gate.published import TOTAL
 from odanon.model.files import write_releases
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet, to_parquet
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
-from odanon.privacy.published import TOTAL
-from odanon.privacy.segments import split_by_segment
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table

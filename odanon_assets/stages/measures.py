@@ -18,11 +18,11 @@ from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.bands import rounded
-from odanon.privacy.closeness import MOST_MOVED
-from odanon.privacy.membership import membership_auc
-from odanon.privacy.risk import RiskReport, risk_report
 from odanon.product import Product
+from odanon.risk.bands import rounded
+from odanon.risk.closeness import MOST_MOVED
+from odanon.risk.membership import membership_auc
+from odanon.risk.report import RiskReport, risk_report
 from odanon_assets.chain import RISK
 from odanon_assets.files import to_json, write_parquet, write_text
 from odanon_assets.lake import Lake, write_figures

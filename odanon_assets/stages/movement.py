@@ -11,10 +11,10 @@ import pandas as pd
 from odanon.engines.points import bucket_name
 from odanon.errors import OdanonError
 from odanon.model.window import day_window
-from odanon.privacy.pseudonym import pseudonyms, window_key
 from odanon.product import Product
+from odanon.reading.pseudonym import pseudonyms, window_key
+from odanon.reading.validate import Tally, validate
 from odanon.staypoints.places import Places
-from odanon.traces.validate import Tally, validate
 from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon.trips.ready import validate_od, validate_trips

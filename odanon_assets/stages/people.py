@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.privacy.pseudonym import pseudonyms
 from odanon.product import Product
 from odanon.product.model import RESIDENCE, Population
+from odanon.reading.pseudonym import pseudonyms
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
 from odanon_assets.files import write_parquet
 from odanon_assets.lake import Lake, read_frame

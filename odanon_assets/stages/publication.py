@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.gate.published import TOTAL
 from odanon.model.files import read_releases
 from odanon.model.release_zones import release_zones
 from odanon.model.sentence import promise
-from odanon.privacy.bands import persons_band, rounded, rounded_down
-from odanon.privacy.published import TOTAL
-from odanon.privacy.risk import PUBLIC as PUBLIC_RISKS
 from odanon.product import Product
 from odanon.report.release import render_release
+from odanon.risk.bands import persons_band, rounded, rounded_down
+from odanon.risk.report import PUBLIC as PUBLIC_RISKS
 from odanon_assets.chain import RISK
 from odanon_assets.evidence import SEGMENTS, confirm, drop_unpublished, keep
 from odanon_assets.gate import audit_day, promise_kept, release_facts, verify_day

@@ -14,8 +14,8 @@ from odanon.anonymizers.mondrian import Mondrian
 from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release_zones import release_zones

@@ -11,8 +11,8 @@ from odanon.anonymizers.glove_sk import GloveSk
 from odanon.anonymizers.mondrian import Mondrian
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
 from odanon.api import measured
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release_zones import release_zones
 from odanon.testing.anonymizers import assert_safe

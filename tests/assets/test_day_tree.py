@@ -6,8 +6,8 @@ import geopandas
 import pandas as pd
 from shapely.geometry import box
 
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 from odanon.zoning.voronoi import VoronoiZoning

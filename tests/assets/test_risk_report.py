@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from gate_town import DAY, people, published, town, visible
 
-from odanon.privacy.risk import PUBLIC
 from odanon.product import Product
+from odanon.risk.report import PUBLIC
 from odanon_assets.chain import RISK
 from odanon_assets.lake import Lake, default_root
 from odanon_assets.metadata import stage_metadata

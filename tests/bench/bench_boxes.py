@@ -17,7 +17,7 @@ from odanon.anonymizers.glove import Glove
 from odanon.anonymizers.glove_sk import GloveSk
 from odanon.anonymizers.mondrian import Mondrian
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
-from odanon.hierarchy.quadtree import QuadtreeHierarchy
+from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.zoning.grid import GridZoning

@@ -11,14 +11,14 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon import registry
+from odanon.anonymizers.segments import split_by_segment
+from odanon.gate.auditor import audit
+from odanon.gate.published import TOTAL, Content, PublishedMatrix
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.audit import audit
-from odanon.privacy.membership import membership_auc
-from odanon.privacy.published import TOTAL, Content, PublishedMatrix
-from odanon.privacy.risk import risk_report
-from odanon.privacy.segments import split_by_segment
+from odanon.risk.membership import membership_auc
+from odanon.risk.report import risk_report
 from odanon.testing.anonymizers import area_tiles
 
 START, DAY = datetime(2026, 3, 2, tzinfo=UTC), timedelta(days=1)

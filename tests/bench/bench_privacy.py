@@ -16,11 +16,11 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.gate.auditor import audit
+from odanon.gate.published import Content, PublishedMatrix
+from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.audit import audit
-from odanon.privacy.published import Content, PublishedMatrix
-from odanon.privacy.verify import verify
 from odanon.testing.anonymizers import area_tiles
 from odanon_assets.stores.embedded import EmbeddedStore
 

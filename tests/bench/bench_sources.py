@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from odanon.privacy.pseudonym import pseudonyms
+from odanon.reading.plausible import implausible
+from odanon.reading.pseudonym import pseudonyms
+from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.staypoints.frame import person_starts
 from odanon.traces.antennas import Antennas
-from odanon.traces.plausible import implausible
 from odanon.traces.points import Points
 from odanon.traces.simulated import Simulated
-from odanon.traces.validate import Tally, validate
 
 DAY = date(2026, 3, 2)
 START = datetime(2026, 3, 1, 23, tzinfo=UTC)  # midnight in Paris

@@ -19,8 +19,8 @@ from odanon.anonymizers.forest import BudgetError
 from odanon.anonymizers.joint import solve_both
 from odanon.anonymizers.origins import areas_emitting, solve_dual
 from odanon.anonymizers.problem import Problem
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Protection

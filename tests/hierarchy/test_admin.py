@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 from shapely import box
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.admin import AdminHierarchy, AdminLevel
+from odanon.hierarchies.admin import AdminHierarchy, AdminLevel
 from odanon.plugin import parameters_of
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.grid import GridZoning, cell_label

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.grid import GridHierarchy
-from odanon.hierarchy.quadtree import QuadtreeHierarchy
+from odanon.hierarchies.grid import GridHierarchy
+from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.grid import GridZoning, cell_label
 from odanon.zoning.h3 import H3Zoning

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning

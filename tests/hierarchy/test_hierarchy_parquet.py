@@ -9,7 +9,7 @@ from hypothesis import given
 from random_trees import h3_tiles, parent_lists
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet, to_parquet
 

@@ -6,7 +6,7 @@ import pytest
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.table import TableHierarchy
+from odanon.hierarchies.table import TableHierarchy
 from odanon.model.tiles import unplaced
 from odanon.model.zones import zones_table
 from odanon.testing.hierarchies import check_hierarchy

@@ -10,8 +10,8 @@ from random_trees import h3_tiles
 from scipy.cluster.hierarchy import linkage
 
 from odanon.geo.crs import local_crs, to_metres
-from odanon.hierarchy.kernels import ward_merges
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.kernels import ward_merges
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning

@@ -7,9 +7,9 @@ import shapely
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
-from odanon.hierarchy.grid import GridHierarchy
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.grid import GridHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.geometry import EXACT_CELLS, node_area_km2, node_geometry
 from odanon.model.zones import zones_table
 from odanon.zoning.grid import GridZoning, cell_label

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from odanon import registry
 from odanon.errors import OdanonError
-from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.measure import measured, measured_window
 from odanon.metrics.distance import Distance
 from odanon.metrics.generalisation import Generalisation

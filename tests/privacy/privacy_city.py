@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
+from odanon.gate.published import TOTAL, Content, PublishedMatrix
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.published import TOTAL, Content, PublishedMatrix
 from odanon.testing.anonymizers import area_tiles
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

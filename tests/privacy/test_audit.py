@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from privacy_city import DAY, MONDAY, people, published
 from scipy import sparse
 
-from odanon.privacy.audit import audit
-from odanon.privacy.bounds import Attacker, isolates
-from odanon.privacy.published import Content, PublishedMatrix
+from odanon.gate.auditor import audit
+from odanon.gate.bounds import Attacker, isolates
+from odanon.gate.published import Content, PublishedMatrix
 
 ROWS = people(1000)
 FIRST = published(ROWS, "first")

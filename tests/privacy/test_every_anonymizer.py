@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.gate.verifier import verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.privacy.verify import verify
 from odanon.testing.anonymizers import area_tiles, plain_assignment
 
 PLUGINS: dict[str, Any] = {name: registry.find("anonymize", name).cls for name in registry.names("anonymize")}

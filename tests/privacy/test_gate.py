@@ -12,11 +12,11 @@ import pytest
 from privacy_city import CITY, people
 
 from odanon import registry
+from odanon.anonymizers.segments import split_by_segment
 from odanon.model.files import write_releases
 from odanon.model.hierarchy_file import to_parquet
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
-from odanon.privacy.segments import split_by_segment
 from odanon_assets.gate import verify_day
 from odanon_assets.lake import Lake, write_figures
 

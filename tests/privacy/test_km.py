@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from odanon.anonymizers.oigh import Oigh
 from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.gate.areas import areas_below_k
 from odanon.model.matrix import ODMatrix
-from odanon.privacy.km import areas_below_k
 from odanon.testing.anonymizers import area_tiles, random_city
 
 TILES = ["a", "b", "c", "d"]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.privacy.bands import persons_band, rounded, rounded_down
-from odanon.privacy.pseudonym import KEY_VARIABLE, pseudonyms, window_key
+from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
+from odanon.risk.bands import persons_band, rounded, rounded_down
 
 
 def test_one_person_has_one_pseudonym_in_a_window_and_another_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.privacy.pseudonym import pseudonyms
+from odanon.reading.pseudonym import pseudonyms
 
 KEY = bytes(range(32))
 IDS = st.lists(st.text(max_size=200), min_size=1, max_size=30)

@@ -7,12 +7,12 @@ from privacy_city import CITY, people, release
 
 from odanon import registry
 from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.segments import split_by_segment
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.membership import auc, membership_auc
-from odanon.privacy.risk import PUBLIC, RiskReport, implied_small_share, risk_report
-from odanon.privacy.segments import split_by_segment
+from odanon.risk.membership import auc, membership_auc
+from odanon.risk.report import PUBLIC, RiskReport, implied_small_share, risk_report
 
 TREE = Hierarchy.from_parents(["all", "a", "b", "c"], [-1, 0, 0, 0], kind="trio").placed(
     np.array(["a", "b", "c"], dtype=object), np.array([45.0, 45.0, 45.0]), np.array([5.0, 5.1, 5.2])

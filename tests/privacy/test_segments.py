@@ -6,12 +6,12 @@ import pytest
 from privacy_city import CITY, MONDAY, people, published, tables
 
 from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
+from odanon.gate.auditor import audit
+from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.audit import audit
-from odanon.privacy.segments import split_by_segment
-from odanon.privacy.verify import verify
 
 PROMISE = AtgJoint(k=10, suppression=0.1)
 ROWS = people(1500, days=1)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from odanon.privacy.verify import verify
+from odanon.gate.verifier import verify
 
 ROWS = pd.DataFrame(
     {

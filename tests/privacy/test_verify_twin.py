@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.privacy.verify import verify
+from odanon.gate.verifier import verify
 
 TILES = "abcdef"
 AREAS = {"A": "ab", "B": "b", "C": "cd", "D": "e", "E": "abcdef", "F": "af"}

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from odanon import registry
-from odanon.hierarchy.h3 import H3Hierarchy
-from odanon.hierarchy.ward import WardHierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Protection

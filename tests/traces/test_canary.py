@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from product_example import small_product
 
-from odanon.privacy.pseudonym import KEY_VARIABLE
+from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.traces.simulated import Simulated
 from odanon_assets.run import run_days
 

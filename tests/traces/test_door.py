@@ -9,7 +9,7 @@ import pytest
 from product_example import small_product
 
 from odanon.errors import OdanonError
-from odanon.privacy.pseudonym import KEY_VARIABLE
+from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.simulated import Simulated

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from odanon.errors import OdanonError
-from odanon.traces import reading
+from odanon.reading import batches as reading
+from odanon.reading.frames import UNREADABLE
+from odanon.reading.validate import Tally, validate
 from odanon.traces.antennas import Antennas
-from odanon.traces.frames import UNREADABLE
 from odanon.traces.logs import Logs
 from odanon.traces.points import Points
-from odanon.traces.validate import Tally, validate
 
 START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
 CANARY = "CANARY-0600000001"

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.antennas import Antennas
@@ -22,7 +23,6 @@ from odanon.traces.points import Points
 from odanon.traces.ready import OdTable, Trips
 from odanon.traces.simulated import Simulated
 from odanon.traces.sql import Sql
-from odanon.traces.validate import Tally, validate
 from odanon.trips.build import TRIP_COLUMNS
 
 START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)

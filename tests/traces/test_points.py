@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from odanon.traces.columns import Converter
-from odanon.traces.files import Files, days_of, shown
+from odanon.reading.columns import Converter
+from odanon.reading.files import Files, days_of, shown
+from odanon.reading.validate import Tally, validate
 from odanon.traces.points import Points
-from odanon.traces.validate import Tally, validate
 
 START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
 ROWS = pd.DataFrame(

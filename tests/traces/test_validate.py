@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.traces.validate import Tally, validate
+from odanon.reading.validate import Tally, validate
 
 START, END = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)
 NOON = pd.Timestamp("2026-03-02T12:00:00Z")

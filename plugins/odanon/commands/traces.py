@@ -136,8 +136,8 @@ def _shuffle(source: Any, engine: Any, folder: Path) -> tuple[int, int]:
     import secrets
     from datetime import UTC, datetime, timedelta
 
-    from odanon.privacy.pseudonym import KEY_VARIABLE, pseudonyms, window_key
-    from odanon.traces.validate import Tally, validate
+    from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
+    from odanon.reading.validate import Tally, validate
 
     kept_key = KEY_VARIABLE in os.environ
     key = window_key("files", "", simulated=False) if kept_key else secrets.token_bytes(32)

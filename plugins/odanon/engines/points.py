@@ -61,7 +61,7 @@ def deal_points(points: pd.DataFrame, buckets: int) -> list[tuple[int, pa.Record
 def collect_bucket(points: pa.Table, target: Path) -> Collected:
     """Sort a bucket by person and time, drop repeated and implausible rows (PRIVACY rule 11), write it as Parquet."""
     from odanon.engines.kernels import collect, runs_of
-    from odanon.traces.plausible import implausible
+    from odanon.reading.plausible import implausible
 
     columns = {name: _numpy(points.column(name)) for name in points.column_names}
     person, time, lat, lon = (columns[name] for name in POINTS.names)

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.gate.verifier import verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Areas, Release
-from odanon.privacy.verify import verify
 from odanon.testing.parameters import check_parameters
 
 _CASES = 12

@@ -17,5 +17,5 @@ after its day was published is then noticed.
 
 A file that cannot be read stops the day that it belongs to. If it belongs only to a neighbouring day, which is read for the
 sake of stays across midnight, it is passed over like a neighbour that is not there: the frame's attribute
-`odanon.traces.frames.UNREADABLE` counts it, and the figures of the traces stage report it.
+`odanon.reading.frames.UNREADABLE` counts it, and the figures of the traces stage report it.
 """

@@ -9,9 +9,9 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
-from odanon.traces.frames import placed_and_not
-from odanon.traces.reading import Column
-from odanon.traces.table import FileTable, read_small
+from odanon.reading.batches import Column
+from odanon.reading.frames import placed_and_not
+from odanon.reading.table import FileTable, read_small
 
 
 @plugin

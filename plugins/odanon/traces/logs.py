@@ -8,9 +8,9 @@ from typing import ClassVar
 import pandas as pd
 
 from odanon.plugin import parameter, plugin
-from odanon.traces.files import Files, ZoneName, shown
-from odanon.traces.frames import placed_and_not
-from odanon.traces.reading import Column, Job, read, read_what_can_be
+from odanon.reading.batches import Column, Job, read, read_what_can_be
+from odanon.reading.files import Files, ZoneName, shown
+from odanon.reading.frames import placed_and_not
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 

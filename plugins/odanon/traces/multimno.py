@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 
 from odanon.errors import OdanonError
 from odanon.plugin import Duration, parameter, plugin
-from odanon.traces.frames import UNREADABLE, unreadable_in
-from odanon.traces.reading import Column
+from odanon.reading.batches import Column
+from odanon.reading.frames import UNREADABLE, unreadable_in
+from odanon.reading.table import FileTable, read_small
 from odanon.traces.ready import with_distance
-from odanon.traces.table import FileTable, read_small
 
 _COLUMNS = [
     Column("person", "user_id", "text"),

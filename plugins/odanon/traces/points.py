@@ -7,9 +7,9 @@ from typing import ClassVar
 import pandas as pd
 
 from odanon.plugin import parameter, plugin
-from odanon.traces.frames import placed_and_not
-from odanon.traces.reading import Column
-from odanon.traces.table import FileTable
+from odanon.reading.batches import Column
+from odanon.reading.frames import placed_and_not
+from odanon.reading.table import FileTable
 
 
 @plugin

@@ -9,9 +9,9 @@ import pandas as pd
 from pydantic import model_validator
 
 from odanon.plugin import parameter, plugin
-from odanon.traces.frames import placed_and_not
-from odanon.traces.reading import Column
-from odanon.traces.table import FileTable
+from odanon.reading.batches import Column
+from odanon.reading.frames import placed_and_not
+from odanon.reading.table import FileTable
 from odanon.trips.build import great_circle_m
 
 _PLACES = ("o_lat", "o_lon", "d_lat", "d_lon")

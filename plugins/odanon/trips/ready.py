@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.traces.frames import UNREADABLE
-from odanon.traces.validate import Tally, on_null_island
+from odanon.reading.frames import UNREADABLE
+from odanon.reading.validate import Tally, on_null_island
 from odanon.trips.build import TRIP_COLUMNS
 from odanon.trips.od import ALL
 

@@ -14,7 +14,7 @@ from odanon.anonymizers.problem import Problem
 from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
 from odanon.anonymizers.tree_knapsack import Packing
 from odanon.errors import OdanonError
-from odanon.hierarchy.quadtree import QuadtreeHierarchy
+from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer

@@ -16,7 +16,7 @@ from product_example import small_product
 from odanon.anonymizers.user_dp import Noise, UserDp, _bounded_counts
 from odanon.api import measured
 from odanon.errors import OdanonError
-from odanon.hierarchy.h3 import H3Hierarchy
+from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.sentence import promise
 from odanon.plugin import parameters_of

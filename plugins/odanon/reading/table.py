@@ -8,8 +8,8 @@ from pydantic import field_validator
 
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
-from odanon.traces.files import Files, ZoneName, shown
-from odanon.traces.reading import Column, Job, read, read_what_can_be
+from odanon.reading.batches import Column, Job, read, read_what_can_be
+from odanon.reading.files import Files, ZoneName, shown
 
 _PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
 SUFFIXES = (

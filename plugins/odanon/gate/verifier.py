@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.privacy.coverage import Coverage, Ints, Line, codes_of
-from odanon.privacy.km import areas_below_k
+from odanon.gate.areas import areas_below_k
+from odanon.gate.coverage import Coverage, Ints, Line, codes_of
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 

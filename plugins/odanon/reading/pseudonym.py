@@ -57,7 +57,7 @@ def pseudonyms(ids: pd.Series, key: bytes) -> npt.NDArray[np.int64]:
 
 def _hashed(texts: pa.LargeBinaryArray, key: bytes) -> npt.NDArray[np.int64]:
     """63 bits of the HMAC of each text."""
-    from odanon.privacy.sha256_kernel import hmac_words
+    from odanon.reading.kernels.sha256 import hmac_words
 
     if len(texts) == 0:
         return np.zeros(0, np.int64)

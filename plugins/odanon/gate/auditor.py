@@ -10,11 +10,11 @@ from itertools import permutations
 
 import numpy as np
 
-from odanon.privacy.bounds import Attacker, isolates
-from odanon.privacy.combinations import small_combinations
-from odanon.privacy.published import Content, PublishedMatrix, related
-from odanon.privacy.refinement import IDENTITY, Refinement, Trips, families
-from odanon.privacy.verify import Finding, added_up
+from odanon.gate.bounds import Attacker, isolates
+from odanon.gate.combinations import small_combinations
+from odanon.gate.published import Content, PublishedMatrix, related
+from odanon.gate.refinement import IDENTITY, Refinement, Trips, families
+from odanon.gate.verifier import Finding, added_up
 
 MAX_PROGRAMS = 400  # beyond that many small regions a release is refused as unproven
 

@@ -2,7 +2,7 @@
 
 from odanon.errors import OdanonError
 from odanon.geo.crs import AUTO, MetricCrsOrAuto
-from odanon.hierarchy.blocks import finest_blocks, nested_blocks
+from odanon.hierarchies.blocks import finest_blocks, nested_blocks
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from odanon.privacy.coverage import Ints
-from odanon.privacy.refinement import Refinement
+from odanon.gate.coverage import Ints
+from odanon.gate.refinement import Refinement
 
 MAX_WORK = 4e9  # multiplications of one row reduction; beyond that a release is refused as unproven
 _MAX_ENUMERATED = 12  # combinations of that many reduced rows are tried in pairs

@@ -1,4 +1,4 @@
-"""The process that opens foreign files: `python -m odanon.traces.child BYTES` reads a job, writes Arrow batches.
+"""The process that opens foreign files: `python -m odanon.reading.child BYTES` reads a job, writes Arrow batches.
 
 It tells on standard error which file it is at and, if it refuses one, why: file numbers and codes, nothing else.
 """
@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from odanon.traces.columns import Converter, schema_of
-from odanon.traces.formats import raw_batches
-from odanon.traces.unpack import RefusedError
+from odanon.reading.columns import Converter, schema_of
+from odanon.reading.formats import raw_batches
+from odanon.reading.unpack import RefusedError
 
 _OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
 

@@ -2,7 +2,7 @@
 
 Kept + duplicates + outside the window + quarantined = read, always. The reasons are checked in the order of `REASONS`;
 a row that is wrong in two ways counts under the first. The last two need a person's other points: they are
-found once a bucket of people is sorted (`odanon.traces.plausible`).
+found once a bucket of people is sorted (`odanon.reading.plausible`).
 
 A time without a zone, and a wall-clock time that the declared zone has twice or never (the nights on which clocks
 change), cannot be placed: both count as `no_time_zone`.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.traces.frames import UNREADABLE
+from odanon.reading.frames import UNREADABLE
 
 REASONS = (
     "no_person",

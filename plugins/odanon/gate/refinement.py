@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from odanon.privacy.coverage import Ints, spread
-from odanon.privacy.published import Content, PublishedMatrix
+from odanon.gate.coverage import Ints, spread
+from odanon.gate.published import Content, PublishedMatrix
 
 IDENTITY = ("time", "origin", "destination", "person", "trips")
 

@@ -1,7 +1,7 @@
 """The quadtree: squares cut into four until each holds one tile (001 section 2; ALGORITHMS, Hierarchies)."""
 
 from odanon.geo.crs import AUTO, MetricCrsOrAuto
-from odanon.hierarchy.blocks import finest_blocks, nested_blocks, without_single_children
+from odanon.hierarchies.blocks import finest_blocks, nested_blocks, without_single_children
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import connected_components
 
-from odanon.privacy.coverage import Ints
+from odanon.gate.coverage import Ints
 
 
 class Attacker:

@@ -47,9 +47,9 @@ def implausible(
     """(swapped rows, teleports) of points sorted by person and time; row `starts[p]` is the first of person p.
 
     A teleport is a fix that its person cannot have reached from the one before, nor left for the next
-    (`odanon.traces.kernels.teleports`). No row is both.
+    (`odanon.reading.kernels.teleports.teleports`). No row is both.
     """
-    from odanon.traces.kernels import teleports
+    from odanon.reading.kernels.teleports import teleports
 
     region = region_of(lat, lon)
     outside = ~region.holds(lat, lon)

@@ -13,11 +13,11 @@ import pandas as pd
 
 from odanon.anonymizers.groups import publishable
 from odanon.errors import OdanonError
+from odanon.gate.published import TOTAL
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Protection
 from odanon.model.release import Release
-from odanon.privacy.published import TOTAL
 
 
 def split_by_segment(

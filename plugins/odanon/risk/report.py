@@ -15,8 +15,8 @@ import pandas as pd
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.privacy.bands import rounded
-from odanon.privacy.closeness import MOST_MOVED, closeness
+from odanon.risk.bands import rounded
+from odanon.risk.closeness import MOST_MOVED, closeness
 
 # The figures for readers; `membership_auc` is that of the anonymiser in the fixed city.
 PUBLIC = (

@@ -1,6 +1,6 @@
 """Reading files that nobody vouches for (PRIVACY rule 12).
 
-A child process with little memory and without the pseudonym key opens and parses them (`odanon.traces.child`) and
+A child process with little memory and without the pseudonym key opens and parses them (`odanon.reading.child`) and
 sends plain columns back. Whatever a file does to its reader, this process only learns which file and why. The
 sentence it raises names the file and the remedy, never what was in the file.
 """
@@ -18,10 +18,10 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 
 from odanon.errors import OdanonError
-from odanon.privacy.pseudonym import KEY_VARIABLE
-from odanon.traces.columns import schema_of
-from odanon.traces.files import shown
-from odanon.traces.frames import UNREADABLE
+from odanon.reading.columns import schema_of
+from odanon.reading.files import shown
+from odanon.reading.frames import UNREADABLE
+from odanon.reading.pseudonym import KEY_VARIABLE
 
 Kind = Literal["text", "number", "time", "texts"]
 
@@ -94,7 +94,7 @@ def _rows_until_refusal(job: Job) -> Generator[pa.RecordBatch, None, dict[str, A
     environment |= {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
     with tempfile.TemporaryFile() as report:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "odanon.traces.child", str(MEMORY_LIMIT)],
+            [sys.executable, "-P", "-m", "odanon.reading.child", str(MEMORY_LIMIT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=report,

@@ -10,7 +10,7 @@ of flows. Nothing here is shared with an anonymiser.
 import numpy as np
 import pandas as pd
 
-from odanon.privacy.coverage import codes_of, spread
+from odanon.gate.coverage import codes_of, spread
 
 _SIDES = ("origin", "destination")
 

@@ -17,7 +17,7 @@ class WardHierarchy:
 
     def build(self, tiles: Tiles) -> Hierarchy:
         """The dendrogram; an inner node is named after its number of tiles and its first tile in label order."""
-        from odanon.hierarchy.kernels import ward_merges
+        from odanon.hierarchies.kernels import ward_merges
 
         x, y = to_metres(tiles.lat, tiles.lon, resolve(self.crs, tiles.lat, tiles.lon))
         left, right = ward_merges(x, y)

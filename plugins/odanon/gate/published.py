@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
-from odanon.privacy.coverage import Coverage, Ints, Line, codes_of
+from odanon.gate.coverage import Coverage, Ints, Line, codes_of
 
 TOTAL = "all"  # the segment of everybody
 
