@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.anonymizers.segments import split_by_segment
-from odanon.anonymizers.window import release_window
+from odanon.door import release_window
 from odanon.errors import OdanonError
 from odanon.gate.published import TOTAL
 from odanon.model.files import write_releases

@@ -6,7 +6,7 @@ import pandas as pd
 
 from odanon import registry
 from odanon.errors import OdanonError
-from odanon.measure import measured
+from odanon.metrics.measure import measured
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release

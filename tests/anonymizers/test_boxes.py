@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from placed_cities import grid_tree
 
-from odanon.anonymizers.boxes import BoxSide
-from odanon.anonymizers.kernels.boxes import tiles_in_boxes
-from odanon.anonymizers.mondrian import Mondrian
+from odanon.anonymizers.places.boxes import BoxSide
+from odanon.anonymizers.places.kernels.boxes import tiles_in_boxes
+from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres

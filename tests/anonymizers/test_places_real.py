@@ -6,10 +6,10 @@ import h3
 import pandas as pd
 import pytest
 
-from odanon.anonymizers.glove import Glove
-from odanon.anonymizers.glove_sk import GloveSk
-from odanon.anonymizers.mondrian import Mondrian
-from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.atg.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.places.glove import Glove
+from odanon.anonymizers.places.glove_sk import GloveSk
+from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.api import measured
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy

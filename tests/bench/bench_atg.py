@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymizers import joint
-from odanon.anonymizers.atg_dual import AtgDual
-from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.atg_soft import AtgSoft
-from odanon.anonymizers.problem import Problem
+from odanon.anonymizers.atg import joint
+from odanon.anonymizers.atg.atg_dual import AtgDual
+from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.atg_soft import AtgSoft
+from odanon.anonymizers.trees.problem import Problem
 from odanon.model.matrix import ODMatrix
 
 PLUGINS = {"joint": AtgJoint, "dual": AtgDual, "soft": AtgSoft, "homogeneous": AtgHomogeneous}

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymizers.glove import Glove
-from odanon.anonymizers.glove_sk import GloveSk
-from odanon.anonymizers.mondrian import Mondrian
-from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.atg.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.places.glove import Glove
+from odanon.anonymizers.places.glove_sk import GloveSk
+from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

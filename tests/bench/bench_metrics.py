@@ -12,7 +12,7 @@ from bench_boxes import placed
 from generate import City, flows
 
 from odanon import registry
-from odanon.measure import metrics_for
+from odanon.metrics.measure import metrics_for
 from odanon.model.ground import Ground
 from odanon.model.matrix import ODMatrix
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymizers.datafly import Datafly
-from odanon.anonymizers.odkanon import OdkAnon
-from odanon.anonymizers.oigh import Oigh
-from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.anonymizers.levels.datafly import Datafly
+from odanon.anonymizers.levels.odkanon import OdkAnon
+from odanon.anonymizers.levels.oigh import Oigh
+from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.model.matrix import ODMatrix
 
 TARGETS = {OdkAnon: 30, Oigh: 40}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from generate import City, person_rows
 
-from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.atg.atg_joint import AtgJoint
 from odanon.gate.auditor import audit
 from odanon.gate.published import Content, PublishedMatrix
 from odanon.gate.verifier import verify

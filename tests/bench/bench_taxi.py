@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.atg_dual import AtgDual
-from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.forest import BudgetError
-from odanon.anonymizers.joint import solve_both
-from odanon.anonymizers.origins import areas_emitting, solve_dual
-from odanon.anonymizers.problem import Problem
+from odanon.anonymizers.atg.atg_dual import AtgDual
+from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.forest import BudgetError
+from odanon.anonymizers.atg.joint import solve_both
+from odanon.anonymizers.atg.origins import areas_emitting, solve_dual
+from odanon.anonymizers.trees.problem import Problem
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy

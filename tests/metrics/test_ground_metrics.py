@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
-from odanon.measure import measured, measured_window
 from odanon.metrics.distance import Distance
 from odanon.metrics.generalisation import Generalisation
+from odanon.metrics.measure import measured, measured_window
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odanon.anonymizers.oigh import Oigh
-from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.anonymizers.levels.oigh import Oigh
+from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.gate.areas import areas_below_k
 from odanon.model.matrix import ODMatrix
 from odanon.testing.anonymizers import area_tiles, random_city

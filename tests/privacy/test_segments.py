@@ -5,7 +5,7 @@ import privacy_city as city
 import pytest
 from privacy_city import CITY, MONDAY, people, published, tables
 
-from odanon.anonymizers.atg_joint import AtgJoint
+from odanon.anonymizers.atg.atg_joint import AtgJoint
 from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
 from odanon.gate.auditor import audit

@@ -12,9 +12,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from odanon.commands.simulate import simulate
 from odanon.errors import OdanonError
 from odanon.plugin import parameters_of
-from odanon.simulate.command import simulate
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.simulated import Simulated

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.anonymizers.groups import publishable
+from odanon.anonymizers.trees.groups import publishable
 from odanon.errors import OdanonError
 from odanon.gate.published import TOTAL
 from odanon.model.hierarchy import Hierarchy

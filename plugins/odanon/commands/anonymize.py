@@ -36,9 +36,9 @@ def anonymize(
     from rich.console import Console
 
     from odanon import registry
-    from odanon.anonymizers.window import release_window
+    from odanon.door import release_window
     from odanon.errors import OdanonError
-    from odanon.measure import measured_window
+    from odanon.metrics.measure import measured_window
     from odanon.model.sentence import promise
     from odanon.plugin import parameters_of
     from odanon.tables.write import write_folder

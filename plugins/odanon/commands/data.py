@@ -2,7 +2,7 @@
 
 import typer
 
-from odanon.simulate.command import simulate
+from odanon.commands.simulate import simulate
 
 
 def register(app: typer.Typer) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from odanon.anonymizers.window import release_window
 from odanon.compare.cross import below_thresholds, counted_by_weight, recounted
 from odanon.compare.plan import EVERYBODY, WEIGHTS_ALONE, Case
+from odanon.door import release_window
 from odanon.errors import OdanonError
-from odanon.measure import measured_window
+from odanon.metrics.measure import measured_window
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.tables.read import Loaded, TableInput

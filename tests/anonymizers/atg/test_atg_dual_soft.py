@@ -16,11 +16,11 @@ from enumeration import (
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg_dual import AtgDual
-from odanon.anonymizers.atg_soft import AtgSoft
-from odanon.anonymizers.forest import BudgetError, Forest
-from odanon.anonymizers.origins import areas_emitting, solve_dual
-from odanon.anonymizers.problem import Problem
+from odanon.anonymizers.atg.atg_dual import AtgDual
+from odanon.anonymizers.atg.atg_soft import AtgSoft
+from odanon.anonymizers.atg.forest import BudgetError, Forest
+from odanon.anonymizers.atg.origins import areas_emitting, solve_dual
+from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -8,10 +8,10 @@ from enumeration import Instance, assert_keeps_promise, cuts, instances, limits,
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.homogeneous import View, best_uniform
-from odanon.anonymizers.problem import Problem
-from odanon.anonymizers.uniform import cut_at, uniform_steps
+from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg.homogeneous import View, best_uniform
+from odanon.anonymizers.trees.problem import Problem
+from odanon.anonymizers.trees.steps import cut_at, uniform_steps
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -7,13 +7,13 @@ from enumeration import Instance, instances, possible
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg_dual import AtgDual
-from odanon.anonymizers.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.atg_joint import AtgJoint
-from odanon.anonymizers.atg_soft import AtgSoft
-from odanon.anonymizers.joint import JointRows
-from odanon.anonymizers.limits import people_below, trips_below
-from odanon.anonymizers.problem import Problem
+from odanon.anonymizers.atg.atg_dual import AtgDual
+from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.atg_soft import AtgSoft
+from odanon.anonymizers.atg.joint import JointRows
+from odanon.anonymizers.trees.limits import people_below, trips_below
+from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
-from odanon.anonymizers.glove import Glove
-from odanon.anonymizers.kernels.glove import merge_closest
-from odanon.anonymizers.neighbours import neighbour_graph
+from odanon.anonymizers.places.glove import Glove
+from odanon.anonymizers.places.kernels.glove import merge_closest
+from odanon.anonymizers.places.neighbours import neighbour_graph
 from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 

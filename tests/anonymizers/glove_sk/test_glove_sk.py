@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 from scipy.cluster.hierarchy import linkage
 
-from odanon.anonymizers.glove_sk import GloveSk, complete_linkage
-from odanon.anonymizers.kernels.clusters import lowest_cut
+from odanon.anonymizers.places.glove_sk import GloveSk, complete_linkage
+from odanon.anonymizers.places.kernels.clusters import lowest_cut
 from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from placed_cities import City, cities, city
 from product_example import small_product
 
-from odanon.anonymizers import laplace as module
-from odanon.anonymizers.laplace import Laplace
+from odanon.anonymizers.noise import laplace as module
+from odanon.anonymizers.noise.laplace import Laplace
 from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
-from odanon.anonymizers.kernels.mondrian import balance, partition
-from odanon.anonymizers.mondrian import Mondrian
+from odanon.anonymizers.places.kernels.mondrian import balance, partition
+from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

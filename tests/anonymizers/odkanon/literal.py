@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from enumeration import Instance, allowed
 
-from odanon.anonymizers.odkanon import OdkAnon
+from odanon.anonymizers.levels.odkanon import OdkAnon
 from odanon.model.hierarchy import Hierarchy
 
 Pair = tuple[int, int]

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from literal import Outcome, pairs_of_rows, run
 
-from odanon.anonymizers.limits import trips_below
-from odanon.anonymizers.odkanon import OdkAnon, Side, merges_by_step, prefilter, without_pairs
+from odanon.anonymizers.levels.odkanon import OdkAnon, Side, merges_by_step, prefilter, without_pairs
+from odanon.anonymizers.trees.limits import trips_below
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -7,12 +7,12 @@ from enumeration import Instance, instances, limits, map_is_large_enough, possib
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from odanon.anonymizers.forest import BudgetError, Forest, largest_size
-from odanon.anonymizers.kernels.frontier import join, part_of
-from odanon.anonymizers.origins import areas_emitting
-from odanon.anonymizers.problem import Problem
-from odanon.anonymizers.quadtree_knapsack import QuadtreeKnapsack
-from odanon.anonymizers.tree_knapsack import Packing
+from odanon.anonymizers.atg.forest import BudgetError, Forest, largest_size
+from odanon.anonymizers.atg.kernels.frontier import join, part_of
+from odanon.anonymizers.atg.knapsack import Packing
+from odanon.anonymizers.atg.origins import areas_emitting
+from odanon.anonymizers.atg.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy

@@ -6,7 +6,7 @@ from enumeration import Instance, assert_keeps_promise, instances, limits, map_i
 from hypothesis import assume, given, settings
 from lattice import Cut, levels, path, within
 
-from odanon.anonymizers.datafly import Datafly
+from odanon.anonymizers.levels.datafly import Datafly
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

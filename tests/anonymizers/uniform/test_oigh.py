@@ -6,7 +6,7 @@ from enumeration import Instance, assert_keeps_promise, instances, limits, map_i
 from hypothesis import assume, given, settings
 from lattice import levels, published
 
-from odanon.anonymizers.oigh import Oigh
+from odanon.anonymizers.levels.oigh import Oigh
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -9,8 +9,8 @@ from enumeration import Instance, assert_keeps_promise, instances, limits, map_i
 from hypothesis import assume, given, settings
 from lattice import Cut, path, published
 
-from odanon.anonymizers.suppression import Suppression
-from odanon.anonymizers.uniform_level import UniformLevel
+from odanon.anonymizers.levels.suppression import Suppression
+from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

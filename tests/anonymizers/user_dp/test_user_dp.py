@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from placed_cities import City, cities, city
 from product_example import small_product
 
-from odanon.anonymizers.user_dp import Noise, UserDp, _bounded_counts
+from odanon.anonymizers.noise.user_dp import Noise, UserDp, _bounded_counts
 from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy

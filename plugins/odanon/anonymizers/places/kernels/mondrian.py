@@ -1,0 +1,114 @@
+"""Mondrian: tile pairs as points in four dimensions, halved along the widest one (000 appendix B; 002 section 2.5.1)."""
+
+import numpy as np
+from numba import njit
+
+from odanon.anonymizers.places.kernels.promise import keeps
+
+
+@njit(cache=True, nogil=True)
+def partition(points, trips, rows, limits, scratch):
+    """(order, starts): pairs of cell c are `order[starts[c]:starts[c + 1]]`; all pairs together must keep the promise.
+
+    A cell is cut at the weighted median of the widest dimension; where that cut is not allowed the next wider one is
+    tried, and a cell that none can cut is final.
+    """
+    n = points.shape[1]
+    order = np.arange(n)
+    starts = np.empty(n + 1, np.int64)
+    n_cells = 0
+    todo = [(0, n)]
+    while len(todo) > 0:
+        begin, end = todo.pop()
+        at = _cut(points, trips, rows, limits, scratch, order[begin:end])
+        if at > 0:
+            todo.append((begin + at, end))
+            todo.append((begin, begin + at))
+        else:
+            starts[n_cells] = begin
+            n_cells += 1
+    starts[n_cells] = n
+    return order, starts[: n_cells + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def _cut(points, trips, rows, limits, scratch, cell):
+    """Where to cut the cell, reordered to fit; 0 when no cut is allowed."""
+    total, n_rows = np.int64(0), np.int64(0)
+    for pair in cell:
+        total += trips[pair]
+        n_rows += rows.start[pair + 1] - rows.start[pair]
+    if (n_rows if len(rows.person) > 0 else total) < 2 * limits.k:
+        return 0
+    extent = np.empty(4, np.int64)
+    for dimension in range(4):
+        low = high = points[dimension, cell[0]]
+        for pair in cell:
+            value = points[dimension, pair]
+            low, high = min(low, value), max(high, value)
+        extent[dimension] = high - low
+    for _ in range(4):
+        widest = np.argmax(extent)
+        if extent[widest] <= 0:
+            return 0
+        at = balance(points[widest], trips, total, cell)
+        if keeps(cell[:at], rows, limits, scratch) and keeps(cell[at:], rows, limits, scratch):
+            return at
+        extent[widest] = -1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def balance(value, trips, total, cell):
+    """Reorder the cell so that its first pairs are those below the cut whose two sides differ least in trips.
+
+    Pairs are compared by (value, pair), so pairs of equal value may end on different sides (the relaxed partitioning
+    of Mondrian), each pair whole. Of two equal cuts the lower one is taken. Quick-select with a median of three.
+    """
+    low, middle, high = 0, 0, len(cell)
+    before = after = np.int64(0)  # trips below the middle pair, and with it
+    while True:
+        middle = _split(value, cell, low, high)
+        below = before
+        for i in range(low, middle):
+            below += trips[cell[i]]
+        after = below + trips[cell[middle]]
+        if 2 * below >= total:
+            high = middle
+        elif 2 * after < total:
+            low, before = middle + 1, after
+        else:
+            before = below
+            break
+    if middle == 0 or (middle + 1 < len(cell) and 2 * after - total < total - 2 * before):
+        return middle + 1
+    return middle
+
+
+@njit(cache=True, nogil=True)
+def _split(value, cell, low, high):
+    """Reorder low:high around a pivot; returns the place of the pivot."""
+    last = high - 1
+    first, centre = low, (low + last) // 2
+    if _less(value, cell[centre], cell[first]):
+        first, centre = centre, first
+    pivot_at = centre
+    if _less(value, cell[last], cell[first]):
+        pivot_at = first
+    elif _less(value, cell[last], cell[centre]):
+        pivot_at = last
+    pivot = cell[pivot_at]
+    cell[pivot_at], cell[last] = cell[last], pivot
+    at = low
+    for i in range(low, last):
+        pair = cell[i]
+        if _less(value, pair, pivot):
+            cell[i], cell[at] = cell[at], pair
+            at += 1
+    cell[last], cell[at] = cell[at], pivot
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _less(value, a, b):
+    return value[a] < value[b] or (value[a] == value[b] and a < b)

@@ -1,0 +1,139 @@
+"""Flows as points in four dimensions, for methods that look at places and not at a hierarchy (000 appendix B)."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.anonymizers.places.boxes import BoxSide
+from odanon.anonymizers.places.kernels.promise import Limits, Rows, Scratch
+from odanon.errors import OdanonError
+from odanon.geo.crs import local_crs, to_metres
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Protection
+from odanon.model.release import Release
+from odanon.plugin import parameters_of
+
+_CENTIMETRES = 100  # whole ones, so that distances are exact and equal everywhere
+_WEIGHT_UNIT = 2**20
+
+Points = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PointProblem:
+    """The tile pairs of a matrix with the centroids of their tiles; pairs are numbered as in `od.pairs`."""
+
+    od: ODMatrix
+    origins: Hierarchy
+    destinations: Hierarchy
+    promise: Protection
+
+    @classmethod
+    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, promise: Protection) -> "PointProblem":
+        """A problem whose coarsest release, one flow, keeps the promise, or an error that says why not."""
+        from odanon.anonymizers.places.kernels.promise import keeps
+
+        promise.check(od)
+        promise.check_trees(origins, destinations)
+        problem = cls(od, origins, destinations, promise)
+        if not keeps(np.arange(len(od.pairs.trips)), problem.rows, problem.limits, problem.scratch()):
+            raise OdanonError(
+                "even all trips in one flow do not keep the promise; lower k_population or min_tiles,"
+                " raise max_dominance, or use a longer window"
+            )
+        return problem
+
+    @cached_property
+    def sides(self) -> tuple[BoxSide, BoxSide]:
+        """Both hierarchies with their centroids on one plane."""
+        trees = self.origins, self.destinations
+        lat, lon = (np.concatenate([_centroids(tree)[axis] for tree in trees]) for axis in (0, 1))
+        x, y = (np.rint(_CENTIMETRES * metres).astype(np.int64) for metres in to_metres(lat, lon, local_crs(lat, lon)))
+        n = self.origins.n_leaves
+        return BoxSide(self.origins, x[:n], y[:n]), BoxSide(self.destinations, x[n:], y[n:])
+
+    @cached_property
+    def points(self) -> Points:
+        """(4, pairs): x and y of the origin, x and y of the destination, in centimetres."""
+        origin, destination = self.sides
+        pairs = self.od.pairs
+        return np.stack(
+            [
+                *(axis[pairs.origin] for axis in (origin.x, origin.y)),
+                *(axis[pairs.destination] for axis in (destination.x, destination.y)),
+            ]
+        )
+
+    @cached_property
+    def rows(self) -> Rows:
+        """People behind the pairs, or the pairs alone where k counts trips."""
+        od, pairs = self.od, self.od.pairs
+        by_person = self.promise.unit != "trips"
+        nothing = np.empty(0, dtype=np.int64)
+        start = od.pair_start if by_person else np.arange(len(pairs.trips))
+        rows = od if by_person else pairs
+        weight = rows.weight if self.promise.k_population is not None else None
+        return Rows(
+            start=np.append(start, len(rows.trips)).astype(np.int64),
+            person=rows.person if by_person and rows.person is not None else nothing,
+            trips=rows.trips,
+            weight=nothing if weight is None else np.floor(weight * _WEIGHT_UNIT).astype(np.int64),
+            origin=pairs.origin,
+            destination=pairs.destination,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        promise = self.promise
+        return Limits(
+            k=promise.k,
+            weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
+            dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
+            cap=np.iinfo(np.int64).max if promise.contribution_cap is None else promise.contribution_cap,
+            min_tiles=promise.min_tiles,
+        )
+
+    def scratch(self) -> Scratch:
+        n_people = int(self.rows.person.max(initial=-1)) + 1
+        return Scratch(
+            turn=np.zeros(1, dtype=np.int64),
+            person=np.zeros(n_people, dtype=np.int64),
+            tally=np.zeros(n_people, dtype=np.int64),
+            origin=np.zeros(self.origins.n_leaves, dtype=np.int64),
+            destination=np.zeros(self.destinations.n_leaves, dtype=np.int64),
+        )
+
+    def release(self, cluster: npt.NDArray[np.int64], algorithm: str, figures: dict[str, Any]) -> Release:
+        """Publish every cluster of pairs as one flow between two boxes; cluster -1 is left out."""
+        kept = np.flatnonzero(cluster >= 0)
+        nodes = np.full((2, len(cluster)), -1, dtype=np.int64)
+        areas = []
+        for side, points, of_pair in zip(self.sides, (self.points[:2], self.points[2:]), nodes, strict=True):
+            of_pair[kept], extra = side.areas(points[:, kept], cluster[kept])
+            areas.append(extra)
+        return Release.from_nodes(
+            self.od,
+            self.origins,
+            self.destinations,
+            nodes[0],
+            nodes[1],
+            {"algorithm": algorithm, **parameters_of(self.promise)},
+            figures,
+            contribution_cap=self.promise.contribution_cap,
+            extra_origins=areas[0],
+            extra_destinations=areas[1],
+        )
+
+
+def _centroids(tree: Hierarchy) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    if tree.lat is None or tree.lon is None:
+        raise OdanonError(
+            "this algorithm compares places and nobody knows where the tiles lie;"
+            " give their zones, or choose an algorithm that needs the hierarchy alone"
+        )
+    return tree.lat, tree.lon
