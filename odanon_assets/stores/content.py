@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from odanon_assets.files import to_json
+from odanon_assets.lake.files import to_json
 from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle
 
 if TYPE_CHECKING:

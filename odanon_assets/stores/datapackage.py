@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from odanon_assets.files import sha256
+from odanon_assets.lake.files import sha256
 
 _FLOW_FIELDS = (
     ("product", "string", "Name of the data product."),

@@ -11,7 +11,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon_assets.stores.content import zone_digests
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.verify import MANIFEST
+from odanon_assets.stores.seal import MANIFEST
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries

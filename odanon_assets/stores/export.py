@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.files import new_folder, to_json, write_parquet
+from odanon_assets.lake.files import new_folder, to_json, write_parquet
 from odanon_assets.stores.datapackage import describe
 from odanon_assets.stores.interface import Store
 

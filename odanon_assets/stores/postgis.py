@@ -25,7 +25,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
 )
-from odanon_assets.stores.verify import content_problems, read_sealed
+from odanon_assets.stores.seal import content_problems, read_sealed
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame

@@ -4,8 +4,9 @@ import sys
 
 import typer
 
-from odanon.commands import anonymize, catalogue, compare, data, pipeline, store, traces
+from odanon.commands import anonymize, catalogue, compare, data, traces
 from odanon.errors import OdanonError
+from odanon_assets.commands import pipeline, store
 
 main = typer.Typer(
     help="Publish where people travel without showing who does.\n\n"

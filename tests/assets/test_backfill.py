@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from product_example import small_product
 
 from odanon.errors import OdanonError
-from odanon_assets import assets, day
-from odanon_assets.lake import Lake
-from odanon_assets.prometheus import failed_days
-from odanon_assets.run import chunks, complete_months, days_between, run_days
+from odanon_assets.chain.stages import day
+from odanon_assets.lake.lake import Lake
+from odanon_assets.platform import assets
+from odanon_assets.platform.launch import chunks, complete_months, days_between, run_days
+from odanon_assets.platform.prometheus import failed_days
 from odanon_assets.stores.embedded import EmbeddedStore
 
 CANARY = "canary-" + "17-at-somewhere"
@@ -144,7 +145,7 @@ def test_a_killed_backfill_goes_on_where_it_was(workspace: Path, monkeypatch: py
 
 def test_a_retried_run_leaves_finished_days_alone(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the platform's own retry does: a run with a parent takes only the days that its parent did not publish."""
-    from odanon_assets.build import build_definitions
+    from odanon_assets.platform.build import build_definitions
 
     product = small_product(workspace, **TINY)
     list(run_days(product, [FIRST], resume=False))

@@ -13,9 +13,9 @@ from odanon.anonymizers.atg.atg_joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon.product import Product
-from odanon_assets.lake import Lake, default_root
-from odanon_assets.run import run_days
-from odanon_assets.stages.publication import published as publish_as
+from odanon_assets.chain.published import published as publish_as
+from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.platform.launch import run_days
 from odanon_assets.stores import open_store
 from odanon_assets.stores.interface import Act
 

@@ -15,11 +15,11 @@ from gate_town import people, town
 from product_example import small_product
 
 from odanon.product import Product
-from odanon_assets.build import build_definitions
-from odanon_assets.by_segment import segment_asset, segment_events, segment_key
-from odanon_assets.lake import default_root
-from odanon_assets.run import open_instance, run_days
-from odanon_assets.segments import Shown, shown_segments
+from odanon_assets.derived.segments import Shown, shown_segments
+from odanon_assets.lake.lake import default_root
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.by_segment import segment_asset, segment_events, segment_key
+from odanon_assets.platform.launch import open_instance, run_days
 from odanon_assets.stores import open_store
 
 BY_SEX = {"person": "person", "segment": "sex"}

@@ -14,13 +14,13 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.model.release import Release
-from odanon_assets.assets import product_assets
-from odanon_assets.build import build_definitions
-from odanon_assets.chain import run_stage
-from odanon_assets.gate import verify_day
-from odanon_assets.lake import Lake
-from odanon_assets.resources import product_resources
-from odanon_assets.run import run_days
+from odanon_assets.chain.stages import run_stage
+from odanon_assets.gate.decision import verify_day
+from odanon_assets.lake.lake import Lake
+from odanon_assets.platform.assets import product_assets
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.launch import run_days
+from odanon_assets.platform.resources import product_resources
 from odanon_assets.stores.embedded import EmbeddedStore
 
 DAY = date(2026, 3, 2)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from product_example import small_product
 
 from odanon.product import Product
-from odanon_assets.checks import CHECKS, Verdict
-from odanon_assets.columns import TABLES
-from odanon_assets.lake import Lake
-from odanon_assets.metadata import stage_metadata, table_metadata
+from odanon_assets.checks.checks import CHECKS, Verdict
+from odanon_assets.checks.columns import TABLES
+from odanon_assets.lake.lake import Lake
+from odanon_assets.platform.metadata import stage_metadata, table_metadata
 
 DAY = date(2026, 4, 1)
 

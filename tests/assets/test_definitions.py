@@ -9,8 +9,8 @@ import pytest
 from dagster import Definitions, build_schedule_context
 from product_example import small_product
 
-from odanon_assets.build import build_definitions
-from odanon_assets.resources import resource_class
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.resources import resource_class
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("definitions_snapshot.json")

@@ -3,7 +3,7 @@
 from datetime import date
 from pathlib import Path
 
-from odanon_assets.lake import Lake
+from odanon_assets.lake.lake import Lake
 
 
 def test_other_users_cannot_enter_it(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.arrival import has_matrix
-from odanon_assets.build import build_definitions
-from odanon_assets.partitions import daily
-from odanon_assets.run import days_between, run_days
+from odanon_assets.chain.arrival import has_matrix
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.launch import days_between, run_days
+from odanon_assets.platform.partitions import daily
 
 MARCH = days_between(date(2026, 3, 2), date(2026, 3, 31))
 WORKING: dict[str, Any] = {

@@ -14,9 +14,9 @@ from dagster import AssetKey, DagsterInstance
 from product_example import small_product
 
 from odanon.errors import OdanonError
-from odanon_assets.build import build_definitions
-from odanon_assets.months import make_month, month_folder, month_zones
-from odanon_assets.run import days_between, run_days
+from odanon_assets.derived.months import make_month, month_folder, month_zones
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.launch import days_between, run_days
 from odanon_assets.stores.embedded import EmbeddedStore
 
 MARCH = date(2026, 3, 1)

@@ -18,13 +18,13 @@ from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, R
 from openlineage.client.facet_v2 import column_lineage_dataset, schema_dataset
 from product_example import small_product
 
-from odanon_assets.chain import STAGES
-from odanon_assets.columns import TABLES
-from odanon_assets.day import Event, Made, Stopped
-from odanon_assets.openlineage import Lineage
-from odanon_assets.progress import listening
-from odanon_assets.run import run_days
+from odanon_assets.chain.day import Event, Made, Stopped
+from odanon_assets.chain.stages import STAGES
+from odanon_assets.checks.columns import TABLES
+from odanon_assets.platform.launch import run_days
+from odanon_assets.platform.lineage import Lineage
 from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.watch.progress import listening
 
 NAMES = [stage.name for stage in STAGES]
 TINY = {

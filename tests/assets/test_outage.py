@@ -16,12 +16,13 @@ from sqlalchemy.engine import make_url
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon.traces import sql
-from odanon_assets import assets, day
-from odanon_assets.progress import listening
-from odanon_assets.run import run_days
+from odanon_assets.chain.stages import day
+from odanon_assets.platform import assets
+from odanon_assets.platform.launch import run_days
 from odanon_assets.stores import schema
 from odanon_assets.stores.database import engine_of, transaction
 from odanon_assets.stores.postgis import PostgisStore
+from odanon_assets.watch.progress import listening
 
 DAY = date(2026, 3, 2)
 START = datetime(2026, 3, 2, tzinfo=UTC)

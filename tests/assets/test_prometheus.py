@@ -8,8 +8,8 @@ from product_example import small_product
 from typer.testing import CliRunner
 
 from odanon.cli import main
-from odanon_assets.prometheus import Sample, exposition
-from odanon_assets.run import run_days
+from odanon_assets.platform.launch import run_days
+from odanon_assets.platform.prometheus import Sample, exposition
 
 LINE = re.compile(r'^[a-z_]+\{([a-z]+="(\\.|[^"\\\n])*",?)*\} -?[0-9.e+-]+$')
 

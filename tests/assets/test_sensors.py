@@ -26,11 +26,11 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 from dated_files import files_product, write_day
 
 from odanon.product import Product
-from odanon_assets import recovery
-from odanon_assets.build import build_definitions
-from odanon_assets.recovery import WORKER_TAG, report_lost_runs, worker
-from odanon_assets.run import run_days
-from odanon_assets.sensors import alert_sensor
+from odanon_assets.platform import recovery
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.launch import run_days
+from odanon_assets.platform.recovery import WORKER_TAG, report_lost_runs, worker
+from odanon_assets.platform.sensors import alert_sensor
 
 DAY = timedelta(days=1)
 PLAN = {"cron": "0 4 * * *", "lag": "1d", "on_arrival": True, "look_back": "4d"}

@@ -24,8 +24,8 @@ from odanon.product import Product
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.simulated import Simulated
-from odanon_assets.lake import Lake
-from odanon_assets.stages import matrix, movement
+from odanon_assets.chain.stages import matrix, movement
+from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
 POINTS_PER_PERSON = 370

@@ -16,10 +16,10 @@ from pathlib import Path
 import yaml
 
 from odanon.product import Product, load_product
-from odanon_assets.chain import STAGES
-from odanon_assets.checks import CHECKS
-from odanon_assets.day import Stopped, run_day
-from odanon_assets.run import days_between, run_days
+from odanon_assets.chain.day import Stopped, run_day
+from odanon_assets.chain.stages import STAGES
+from odanon_assets.checks.checks import CHECKS
+from odanon_assets.platform.launch import days_between, run_days
 
 HERE = Path(__file__).parents[2]
 FIRST = date(2025, 1, 1)

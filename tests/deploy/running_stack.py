@@ -22,8 +22,8 @@ from deployment import DEPLOY, Deployed
 from product_example import small_product
 from store_databases import emptied
 
-from odanon_assets.chain import STAGES
-from odanon_assets.recovery import WORKER_TAG
+from odanon_assets.chain.stages import STAGES
+from odanon_assets.platform.recovery import WORKER_TAG
 
 LOCATION = {"repositoryLocationName": "odanon", "repositoryName": "__repository__"}
 LOADED = """{ workspaceOrError { ... on Workspace { locationEntries { name loadStatus

@@ -9,7 +9,7 @@ from deployment import Deployed, sql
 from product_example import small_product
 from running_stack import Stack
 
-from odanon_assets.run import days_between
+from odanon_assets.platform.launch import days_between
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.postgis import PostgisStore
 

@@ -17,8 +17,8 @@ from product_example import small_product
 
 from odanon.engines.spark import Spark
 from odanon.errors import OdanonError
-from odanon_assets.lake import Lake
-from odanon_assets.stages import matrix, movement
+from odanon_assets.chain.stages import matrix, movement
+from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
 CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.showConsoleProgress": "false"}

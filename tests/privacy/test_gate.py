@@ -17,8 +17,8 @@ from odanon.model.files import write_releases
 from odanon.model.hierarchy_file import to_parquet
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
-from odanon_assets.gate import verify_day
-from odanon_assets.lake import Lake, write_figures
+from odanon_assets.gate.decision import verify_day
+from odanon_assets.lake.lake import Lake, write_figures
 
 DAY = date(2026, 3, 2)
 HOURS = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (8, 9)]

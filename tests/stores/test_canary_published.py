@@ -21,7 +21,7 @@ from gate_town import DAY, TILES, people, town
 from store_databases import run_sql
 
 from odanon.anonymizers.atg.atg_joint import AtgJoint
-from odanon_assets.run import run_days
+from odanon_assets.platform.launch import run_days
 
 ID, COUNT = "CANARY06", 760031  # an id, and the trips of one person between two tiles
 NEEDLES = [ID.encode(), str(COUNT).encode(), gate.SECRET["ODANON_PSEUDONYM_KEY"].encode()]

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon_assets.files import to_json
+from odanon_assets.lake.files import to_json
 from odanon_assets.stores.content import SEAL, seal_of
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.verify import folder_problems
+from odanon_assets.stores.seal import folder_problems
 
 
 def files(root: Path) -> dict[str, bytes]:

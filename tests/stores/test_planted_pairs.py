@@ -22,10 +22,10 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.gate import audit_day
-from odanon_assets.lake import Lake, default_root
-from odanon_assets.stages import publication
-from odanon_assets.stages.publication import published as publish_as
+from odanon_assets.chain.published import published as publish_as
+from odanon_assets.chain.stages import published as publication
+from odanon_assets.gate.decision import audit_day
+from odanon_assets.lake.lake import Lake, default_root
 from odanon_assets.stores import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act

@@ -13,8 +13,8 @@ from shapely.geometry import box
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.lake import Lake, default_root
-from odanon_assets.segments import shown_segments
+from odanon_assets.derived.segments import shown_segments
+from odanon_assets.lake.lake import Lake, default_root
 from odanon_assets.stores import open_store
 from odanon_assets.stores.export import Format, export
 

@@ -115,7 +115,7 @@ def test_a_day_runs_into_postgis_and_can_be_superseded(
     workspace: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole chain with the database as its store."""
-    from odanon_assets.run import run_days
+    from odanon_assets.platform.launch import run_days
 
     monkeypatch.setenv("ODANON_DB_URL", database)
     publish = {"store": "postgis", "url": "${ODANON_DB_URL}"}

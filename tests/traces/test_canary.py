@@ -23,7 +23,7 @@ from product_example import small_product
 
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.traces.simulated import Simulated
-from odanon_assets.run import run_days
+from odanon_assets.platform.launch import run_days
 
 ID = "CANARY0600000001"
 LAT, LON = 45.98765432, 4.12345678

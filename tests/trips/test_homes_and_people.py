@@ -16,7 +16,7 @@ from odanon.trips.days import od_rows_of_days, typical_day
 from odanon.trips.homes import HOME_WORK_COLUMNS, Hours, home_work
 from odanon.trips.od import pair_table
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
-from odanon_assets.stages.people import read_table
+from odanon_assets.chain.people import read_table
 
 PARIS = ZoneInfo("Europe/Paris")
 CALENDAR = Calendar(holidays=[date(2026, 3, 4)])  # a Wednesday

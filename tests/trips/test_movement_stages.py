@@ -14,8 +14,9 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.simulate.city import draw_people
 from odanon.traces.simulated import Simulated
-from odanon_assets.lake import Lake
-from odanon_assets.stages import matrix, measures, movement
+from odanon_assets.chain.stages import matrix, movement
+from odanon_assets.chain.stages import metrics as measures
+from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
 TOWN = {"plugin": "simulated", "people": 150, "seed": 3, "radius_km": 4}

@@ -1,0 +1,54 @@
+"""Which days of a product wait to be run, and which have changed since they were read."""
+
+from datetime import date, timedelta
+
+from odanon.product import Product
+from odanon_assets.lake.lake import Lake
+from odanon_assets.stores.interface import Store
+
+
+def has_matrix(product: Product, day: date) -> bool:
+    """Whether the product makes a matrix of this day at all."""
+    return day >= product.start and (product.od.days == "all" or product.calendar.is_working(day))
+
+
+def arrived(product: Product, day: date) -> bool:
+    """Whether the source has a day whole: its own data and, where stays run past midnight, the day after.
+
+    Only names or a small query are looked at (`odanon.traces`), never the traces.
+    """
+    source = product.source.instance
+    days = [day, day + timedelta(days=1)] if source.enters == "traces" and product.context else [day]
+    return all(source.available(needed) for needed in days)
+
+
+def source_state(product: Product, day: date) -> str | None:
+    """What changes when the source's files of a day do; None for a source that cannot tell.
+
+    Those of the day after are left out: they grow while it lasts.
+    """
+    source = product.source.instance
+    return source.state([day]) if hasattr(source, "state") else None
+
+
+def waiting_days(product: Product, store: Store, today: date) -> list[date]:
+    """Days within the look-back of the schedule that are over and not published, oldest first."""
+    published = set(store.windows(product.product))
+    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in published]
+
+
+def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dict[date, str]:
+    """Published days within the look-back whose source is no longer what was read, with its state now."""
+    published = set(store.windows(product.product))
+    changed = {}
+    for day in (day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() in published):
+        what = product.product, "traces", day
+        read = lake.figures(*what).get("source_state") if lake.folder(*what).is_dir() else None
+        if read is not None and (state := source_state(product, day)) != read:
+            changed[day] = str(state)
+    return changed
+
+
+def _past(product: Product, today: date) -> list[date]:
+    assert product.schedule is not None
+    return [today - timedelta(days=n) for n in range(product.schedule.look_back.days, 0, -1)]

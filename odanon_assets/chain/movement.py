@@ -1,0 +1,190 @@
+"""From raw traces to trips: the stages that see people."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.engines.points import bucket_name
+from odanon.errors import OdanonError
+from odanon.model.window import day_window
+from odanon.product import Product
+from odanon.reading.pseudonym import pseudonyms, window_key
+from odanon.reading.validate import Tally, validate
+from odanon.staypoints.places import Places
+from odanon.trips.build import build_trips
+from odanon.trips.homes import Hours, home_work
+from odanon.trips.ready import validate_od, validate_trips
+from odanon_assets.chain.arrival import source_state
+from odanon_assets.chain.people import write_people
+from odanon_assets.lake.files import write_parquet
+from odanon_assets.lake.lake import Lake, read_frame, write_figures
+
+
+def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:
+    """Read what the source gives of the day, quarantine bad rows, replace ids by pseudonyms, sort into buckets.
+
+    A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
+    """
+    simulated, data = product.source.plugin == "simulated", product.data_sha256
+    salt = b"" if simulated else lake.salt(data, day)
+    key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
+    start, end = day_window(day, product.zone)
+    state = source_state(product, day)  # before it is read: what comes meanwhile counts as late
+    with lake.new(product.product, "traces", day) as folder:
+        write_people(product, source, key, folder)
+        if source.enters == "traces":
+            tally, kept, people = _shuffle_points(source, start, end, product.context, key, engine, folder)
+        else:
+            tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
+        figures = {
+            "points": kept,
+            "people": people,
+            "points_read": tally.read,
+            "outside_window": tally.outside_window,
+            "duplicates": tally.duplicates,
+            "quarantined": tally.quarantined,
+            "quarantined_share": tally.quarantined_share,
+            "reasons": tally.reasons,
+            "unreadable_neighbours": tally.unreadable_neighbours,
+            **({} if state is None else {"source_state": state}),
+        }
+        return write_figures(folder, figures)
+
+
+def _shuffle_points(
+    source: Any, start: datetime, end: datetime, context: timedelta, key: bytes, engine: Any, folder: Path
+) -> tuple[Tally, int, int]:
+    """Points of a window and its context in buckets of whole people; returns the counts, points and people written."""
+
+    def read(part: Any) -> Iterator[pd.DataFrame]:
+        return part.batches(start, end, context)
+
+    def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
+        tally = Tally()
+        points = validate(batch, start - context, end + context, tally)
+        return points.assign(person=pseudonyms(points["person"], key)), tally
+
+    tallies, buckets = engine.shuffle([source], read, prepare, folder)
+    total = Tally()
+    for tally in tallies:
+        total.read += tally.read
+        total.outside_window += tally.outside_window
+        total.unreadable_neighbours += tally.unreadable_neighbours
+        for reason, count in tally.reasons.items():
+            total.reasons[reason] += count
+    for bucket in buckets:
+        total.duplicates += bucket.repeated
+        total.reasons["swapped"] += bucket.swapped
+        total.reasons["teleport"] += bucket.teleport
+    return total, sum(bucket.kept for bucket in buckets), sum(bucket.people for bucket in buckets)
+
+
+def _keep_ready(
+    source: Any, start: datetime, end: datetime, key: bytes, buckets: int, folder: Path
+) -> tuple[Tally, int, int]:
+    """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
+    tally = Tally()
+    check = validate_trips if source.enters == "trips" else validate_od
+    parts = [check(batch, start, end, tally) for batch in getattr(source, source.enters)(start, end)]
+    if not parts:
+        raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
+    rows = pd.concat(parts, ignore_index=True)
+    if "person" in rows:
+        rows["person"] = pseudonyms(rows["person"].astype("str"), key)
+    fresh = rows.drop_duplicates()
+    tally.duplicates += len(rows) - len(fresh)
+    fresh = fresh.sort_values(list(fresh.columns), ignore_index=True)
+    if "person" not in fresh:
+        write_parquet(fresh, folder / bucket_name(0))
+        return tally, len(fresh), 0
+    for number in range(buckets):
+        write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
+    return tally, len(fresh), int(fresh["person"].nunique())
+
+
+def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:
+    """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
+    limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
+    if share > limit:
+        raise OdanonError(
+            f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
+            f" = {limit:.1%}; repair the source or raise the limit knowingly"
+        )
+    buckets = _buckets(product, lake, "traces", day) if _enters(product) == "traces" else []
+    with lake.new(product.product, "staypoints", day) as folder:
+
+        def detect(path: Path) -> tuple[int, int]:
+            stays = staypoints.detect(read_frame(path))
+            write_parquet(stays, folder / path.name)
+            return len(stays), int(stays["person"].nunique())
+
+        counts = list(engine.map(detect, buckets))
+        figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
+        return write_figures(folder, figures)
+
+
+def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
+    """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
+    enters = _enters(product)
+    buckets = [] if enters == "od" else _buckets(product, lake, "staypoints" if enters == "traces" else "traces", day)
+    make = _trip_maker(product, day) if enters == "traces" else _as_they_are
+    homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
+    with lake.new(product.product, "trips", day) as folder:
+
+        def build(path: Path) -> tuple[int, int]:
+            rows = read_frame(path)
+            found = make(rows)
+            write_parquet(found, folder / path.name)
+            if homes is not None:
+                write_parquet(homes(rows), folder / path.name.replace("bucket", "homes"))
+            return len(found), int(found["person"].nunique())
+
+        counts = list(engine.map(build, buckets))
+        figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
+        return write_figures(folder, figures)
+
+
+def _enters(product: Product) -> str:
+    return product.source.instance.enters
+
+
+def _buckets(product: Product, lake: Lake, stage: str, day: date) -> list[Path]:
+    return sorted(lake.read(product.product, stage, day).glob("bucket-*.parquet"))
+
+
+def _as_they_are(trips: pd.DataFrame) -> pd.DataFrame:
+    return trips
+
+
+def _trip_maker(product: Product, day: date) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays become the trips of a day; the function takes no more of the product along than it needs."""
+    (start, end), rules = day_window(day, product.zone), product.trips
+
+    def make(stays: pd.DataFrame) -> pd.DataFrame:
+        return build_trips(stays, start, end, min_distance_m=rules.min_distance_m, max_duration=rules.max_duration)
+
+    return make
+
+
+def _home_finder(product: Product) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays show homes and workplaces."""
+    rules, calendar, zone = product.trips.home_work, product.calendar, product.zone
+    assert rules is not None
+
+    def find(stays: pd.DataFrame) -> pd.DataFrame:
+        places = Places(radius_m=rules.place_radius_m, min_stays=1).number(stays)
+        return home_work(
+            stays.assign(place=places.astype(np.int64)),
+            zone,
+            night=Hours(rules.night_from, rules.night_to),
+            work=Hours(rules.work_from, rules.work_to),
+            min_stay=rules.min_stay,
+            min_days=rules.min_days,
+            is_working=calendar.is_working,
+        )
+
+    return find

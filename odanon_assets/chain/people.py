@@ -1,0 +1,111 @@
+"""What a product knows of its people beside traces: attributes at the door, then segments and weights."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon.product.model import RESIDENCE, Population
+from odanon.reading.pseudonym import pseudonyms
+from odanon.trips.people import expansion_weights, given_weights, segment_labels
+from odanon_assets.lake.files import write_parquet
+from odanon_assets.lake.lake import Lake, read_frame
+
+PEOPLE = "people.parquet"
+
+
+def write_people(product: Product, source: Any, key: bytes, folder: Path) -> None:
+    """The attributes that the product uses, with pseudonyms instead of ids, beside the day's points."""
+    if product.people is None:
+        return
+    attributes = [name for name in product.people.segments if name != RESIDENCE]
+    wanted = [product.people.id, *attributes, *([product.people.weight] if product.people.weight else [])]
+    table = _attribute_table(product, source)
+    missing = [name for name in wanted if name not in table.columns]
+    if missing:
+        raise OdanonError(f"{product.product}: the table of people has no column {missing[0]!r}; correct people")
+    if table[product.people.id].duplicated().any():
+        raise OdanonError(f"{product.product}: the table of people has two rows for one person; keep one of them")
+    hidden = pd.DataFrame({"person": pseudonyms(table[product.people.id].astype("str"), key)})
+    for name in wanted[1:]:
+        hidden[name] = table[name].to_numpy()
+    write_parquet(hidden.sort_values("person", ignore_index=True), folder / PEOPLE)
+
+
+def _attribute_table(product: Product, source: Any) -> pd.DataFrame:
+    assert product.people is not None
+    if product.people.table is not None:
+        return read_table(product.people.table, product.people.id)
+    if not hasattr(source, "persons"):
+        raise OdanonError(
+            f"{product.product}: the source {product.source.plugin} has no table of people; set people.table"
+        )
+    return pd.concat(list(source.persons()), ignore_index=True)
+
+
+def read_table(path: str, names: str) -> pd.DataFrame:
+    """A small table from Parquet or CSV; the column `names` holds ids, whose leading zeros count."""
+    try:
+        return pd.read_parquet(path) if path.endswith(".parquet") else pd.read_csv(path, dtype={names: "str"})
+    except (OSError, ValueError):
+        raise OdanonError(f"{path} cannot be read as a table; give a Parquet or CSV file that exists") from None
+
+
+def describe_people(product: Product, lake: Lake, day: date, zoning: Any) -> pd.DataFrame | None:
+    """Segment and, where configured, weight of everybody seen on the day; None when nothing is asked.
+
+    Columns person, segment and weight. Those who stay at home count too: they are part of what a zone's
+    inhabitants are expanded from.
+    """
+    if product.people is None and product.population is None:
+        return None
+    people = _seen(product, lake, day)
+    if product.trips.home_work is not None:
+        home = zoning.assign(people["home_lat"].to_numpy(), people["home_lon"].to_numpy())
+        people[RESIDENCE] = np.where(pd.notna(home), "resident", "visitor")
+    if product.people is not None:
+        known = read_frame(lake.read(product.product, "traces", day) / PEOPLE)
+        people = people.merge(known, on="person", how="left")
+    _refuse_slashes(product, people)
+    described = people[["person"]].assign(
+        segment=segment_labels(people[product.people.segments if product.people else []])
+    )
+    if product.people is not None and product.people.weight is not None:
+        described["weight"] = given_weights(people[product.people.weight])
+    if product.population is not None:
+        described["weight"] = _expanded(product.population, people, zoning)
+    return described
+
+
+def _refuse_slashes(product: Product, people: pd.DataFrame) -> None:
+    """A slash separates the values of a segment's attributes, so none may hold one."""
+    names = product.segmented if len(product.segmented) > 1 else ()
+    for name in names:
+        if people[name].astype("str").str.contains("/").any():
+            raise OdanonError(
+                f"{product.product}: the attribute {name!r} of people holds a value with a slash; write it without"
+            )
+
+
+def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
+    """Everybody with a trip, or everybody with a stay and where they live when homes are looked for."""
+    folder = lake.read(product.product, "trips", day)
+    if product.trips.home_work is not None:
+        return pd.concat([read_frame(path) for path in sorted(folder.glob("homes-*.parquet"))], ignore_index=True)
+    buckets = [read_frame(path, ["person"]) for path in sorted(folder.glob("bucket-*.parquet"))]
+    return pd.concat(buckets).drop_duplicates(ignore_index=True)
+
+
+def _expanded(rules: Population, people: pd.DataFrame, zoning: Any) -> np.ndarray:
+    table = read_table(rules.table, rules.zone)
+    for name in (rules.zone, rules.inhabitants):
+        if name not in table.columns:
+            raise OdanonError(f"{rules.table} has no column {name!r}; correct population")
+    zones = zoning if rules.zoning is None else rules.zoning.instance
+    home = zones.assign(people["home_lat"].to_numpy(), people["home_lon"].to_numpy())
+    inhabitants = table.set_index(table[rules.zone].astype("str"))[rules.inhabitants]
+    return expansion_weights(home, inhabitants, rules.otherwise)

@@ -1,0 +1,172 @@
+"""The last stage: assemble the public tables, verify and audit once more, publish."""
+
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.gate.published import TOTAL
+from odanon.model.files import read_releases
+from odanon.model.release_zones import release_zones
+from odanon.model.sentence import promise
+from odanon.product import Product
+from odanon.report.release import render_release
+from odanon.risk.bands import persons_band, rounded, rounded_down
+from odanon.risk.report import PUBLIC as PUBLIC_RISKS
+from odanon_assets.chain.matrix import read_tree
+from odanon_assets.chain.stages import RISK
+from odanon_assets.gate.decision import audit_day, promise_kept, release_facts, verify_day
+from odanon_assets.gate.evidence import SEGMENTS, confirm, drop_unpublished, keep
+from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Act, Store, data_locks, window_of
+
+# Metrics that are made public, rounded, and the plain words they are published under.
+_PUBLIC_METRICS = {
+    "flows": "flows",
+    "origin_areas": "origin_areas",
+    "destination_areas": "destination_areas",
+    "S_share": "suppressed_share",
+    "Gbar": "gbar",
+    "E": "reconstruction_loss",
+}
+
+
+def published(
+    product: Product, lake: Lake, day: date, *, zoning: Any, store: Store, act: Act | None = None
+) -> dict[str, Any]:
+    """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
+
+    Both are asked right before the release is written, while the store holds the window's lock and nobody else can
+    publish anything of the same data and time. An `act` replaces a release that the window already shows.
+    """
+    bundle = make_bundle(product, lake, day, zoning)
+    with lake.locked(data_locks(bundle.manifest)):
+        fresh = store.publish(bundle, lambda: _pass(product, lake, day, store, bundle), act)
+        confirm(lake, bundle.manifest)
+    with lake.new(product.product, "published", day) as receipt:
+        figures = {
+            "release_id": bundle.release_id,
+            "fresh": fresh,
+            "flows": len(bundle.flows),
+            "zones": len(bundle.zones),
+        }
+        if isinstance(store, EmbeddedStore):
+            figures["folder"] = str(store.current(product.product, day))
+        return write_figures(receipt, figures)
+
+
+def _pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> None:
+    """The gate: raises a sentence that names the rules, and the other release where there is one."""
+    window = window_of(bundle.manifest)
+    shared = store.sharing(product.product, product.data_sha256, *window)
+    drop_unpublished(lake, product.product, day, store, {manifest["release_id"] for manifest in shared})
+    findings = (
+        promise_kept(product, lake, day) or verify_day(product, lake, day) or audit_day(product, lake, day, store)
+    )
+    if findings:
+        raise OdanonError(
+            f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
+            " the earlier release, if any, stays"
+        )
+    keep(product, lake, day, store, bundle.manifest)
+
+
+def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
+    """The public tables, report and manifest of a day; the same bytes for the same input."""
+    name, facts = product.product, release_facts(product, lake, day)
+    release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
+    tree = read_tree(lake, product, day)
+    flows = public_flows(product, lake, day, release, parameters)
+    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
+    zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
+    manifest = {
+        **facts,
+        "title": product.title,
+        "owner": product.owner,
+        "licence": product.publish.licence,
+        "promise": promise(parameters),
+        "metrics": _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"]),
+        "input_counts": _input_counts(product, lake, day, parameters["k"]),
+        "verifier": "passed",
+        "auditor": "passed",
+        "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
+    }
+    report = render_release(flows, zones, manifest)
+    return Bundle(name, day, release, flows, zones, report, manifest)
+
+
+def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
+    """The published schema: people only as bands (PRIVACY rule 15).
+
+    Of a release about the population, the trips are those that the people behind a flow stand for.
+    """
+    flows = _shown_flows(lake.read(product.product, "anonymized", day))
+    estimated = parameters["unit"] == "population"
+    public = pd.DataFrame(
+        {
+            "product": product.product,
+            "window_start": day,
+            "time_bin": flows["time_bin"],
+            "segment": flows["segment"],
+            "origin_zone": flows["origin"],
+            "destination_zone": flows["destination"],
+            "trips": flows["weight"].round().astype("int64") if estimated else flows["trips"],
+            "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
+            "release_id": release,
+        }
+    )
+    return public[list(FLOW_COLUMNS)]
+
+
+def _shown_flows(folder: Path) -> pd.DataFrame:
+    """Flows of everybody, or by segment where that is safe; each is shown in one of the two ways (PRIVACY rule 6)."""
+    flows = read_frame(folder / "flows.parquet").assign(segment=TOTAL)
+    if not (folder / SEGMENTS).is_file():
+        return flows
+    split, keys = read_frame(folder / SEGMENTS), ["time_bin", "origin", "destination"]
+    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(pd.MultiIndex.from_frame(split[keys]))
+    whole = flows.assign(place=range(len(flows))).drop(index=flows.index[places])
+    shown = pd.concat([whole, split.assign(place=places)], ignore_index=True)
+    return shown.sort_values(["place", "segment"], ignore_index=True)
+
+
+def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
+    """Release-level figures; fewer than k suppressed trips look like none, in the loss that they cause too.
+
+    The loss of fewer than k flows would show which of their tiles were visited, so it is not told.
+    """
+    if "S" in figures and figures["S"] < k:
+        few = figures["S_share"]
+        figures = {
+            name: max(value - few, 0.0) if name in ("S_share", "E") else value for name, value in figures.items()
+        }
+    public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
+    risks = {f"{RISK}{name}" for name in PUBLIC_RISKS}  # rounded where they are made
+    public |= {name: value for name, value in figures.items() if name in risks}
+    if len(flows) < k:
+        public.pop("reconstruction_loss", None)
+    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
+    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
+    public["persons_min_band"] = _smallest_band(flows["persons_band"])
+    return public
+
+
+def _smallest_band(bands: pd.Series) -> str:
+    return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")
+
+
+def _input_counts(product: Product, lake: Lake, day: date, k: int) -> dict[str, int]:
+    """How much went in, rounded down so that what was suppressed cannot be told to be between 1 and k - 1."""
+    wanted = {
+        "points": "traces",
+        "people": "traces",
+        "staypoints": "staypoints",
+        "trips": "trips",
+        "od_pairs": "od",
+    }
+    return {key: rounded_down(lake.figures(product.product, stage, day)[key], k) for key, stage in wanted.items()}

@@ -1,0 +1,34 @@
+"""What a product's earlier days looked like, told from the figures that stages leave beside their tables."""
+
+import json
+from datetime import date, timedelta
+from statistics import median
+
+from odanon.product import Product
+from odanon_assets.lake.lake import Lake
+
+_WEEKS = 4
+_ENOUGH = 2
+
+
+def usual(product: Product, lake: Lake, day: date, stage: str, figure: str) -> float | None:
+    """The median of a figure on the same day of the four weeks before; else over the week before; else None.
+
+    Weekdays differ, so the same weekday comes first. Fewer than two earlier days say nothing.
+    """
+    same_weekday = [day - timedelta(weeks=n) for n in range(1, _WEEKS + 1)]
+    week_before = [day - timedelta(days=n) for n in range(1, 8)]
+    for days in (same_weekday, week_before):
+        found = [value for past in days if (value := _figure(product, lake, past, stage, figure)) is not None]
+        if len(found) >= _ENOUGH:
+            return median(found)
+    return None
+
+
+def _figure(product: Product, lake: Lake, day: date, stage: str, figure: str) -> float | None:
+    try:
+        figures = json.loads((lake.folder(product.product, stage, day) / "figures.json").read_text())
+    except OSError:
+        return None
+    value = figures.get(figure)
+    return float(value) if isinstance(value, int | float) else None

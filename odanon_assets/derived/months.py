@@ -1,0 +1,99 @@
+"""Tables of a month: sums of what its days have published, and the typical working day.
+
+They are made from published cells alone (PRIVACY rule 6), so they tell nothing that the days do not tell. A flow
+counts on the days on which exactly its two areas were published; a sum is therefore a lower bound wherever a day joined
+or suppressed them, and `days` says on how many days the flow was there. Complete totals of a month would need
+unpublished numbers and are not made.
+"""
+
+import hashlib
+import json
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.lake.files import new_folder, write_parquet
+from odanon_assets.lake.lake import default_root, write_figures
+from odanon_assets.stores.interface import Store
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+_CELL = ["clock", "segment", "origin_zone", "destination_zone"]
+
+
+def month_folder(product: Product, month: date) -> Path:
+    """Where a month's public tables lie."""
+    return default_root() / "derived" / product.product / f"month={month:%Y-%m}"
+
+
+def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
+    """Write flows.parquet, typical_day.parquet and zones.parquet of a month; returns the figures."""
+    releases = _releases(product, month, store)
+    if not releases:
+        raise OdanonError(f"{product.product} has published no day of {month:%Y-%m}; run its days first")
+    days = list(releases)
+    zones = month_zones({release: store.zones(release) for release in releases.values()})
+    cells = pd.concat([_cells(product, store.flows(release), zones) for release in releases.values()])
+    working = [day for day in days if product.calendar.is_working(day)]
+    typical = _sums(cells[cells["window_start"].isin(working)])
+    typical["trips_per_day"] = typical.pop("trips") / max(len(working), 1)
+    with new_folder(month_folder(product, month)) as folder:
+        write_parquet(_sums(cells), folder / "flows.parquet")
+        write_parquet(typical, folder / "typical_day.parquet")
+        shapes = zones.drop_duplicates("area").sort_values("area").drop(columns=["release_id", "zone_id"])
+        shapes.rename(columns={"area": "zone_id"}).to_parquet(folder / "zones.parquet", index=False)
+        figures = {
+            "days": len(days),
+            "working_days": len(working),
+            "flows": int(cells.groupby(_CELL, observed=True).ngroups),
+            "trips": int(cells["trips"].sum()),
+            "folder": str(month_folder(product, month)),
+        }
+        return write_figures(folder, {**figures, "releases": sorted(releases.values())})
+
+
+def is_current(product: Product, month: date, store: Store) -> bool:
+    """Whether a month's tables are made of the releases that its days show now."""
+    figures = month_folder(product, month) / "figures.json"
+    made = json.loads(figures.read_text())["releases"] if figures.exists() else None
+    return made == sorted(_releases(product, month, store).values())
+
+
+def _releases(product: Product, month: date, store: Store) -> dict[date, str]:
+    """The releases that the published days of a month show."""
+    days = [day for day in map(date.fromisoformat, store.windows(product.product)) if day.replace(day=1) == month]
+    return {day: str(store.released(product.product, day)) for day in days}
+
+
+def month_zones(zones: dict[str, "GeoDataFrame"]) -> "GeoDataFrame":
+    """The zones of all releases with a name `area` that means one shape: the same name for the same shape only.
+
+    A name that stands for several shapes (areas that a release draws itself) gets a mark of its shape.
+    """
+    both = pd.concat([frame.assign(release_id=release) for release, frame in zones.items()], ignore_index=True)
+    mark = both.geometry.to_wkb().map(lambda shape: hashlib.sha256(shape).hexdigest()[:8])
+    ambiguous = mark.groupby(both["zone_id"]).transform("nunique") > 1
+    both["area"] = both["zone_id"].where(~ambiguous, both["zone_id"] + "#" + mark)
+    return both
+
+
+def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:
+    """A day's published flows by local clock time and shape."""
+    release = flows["release_id"].iloc[0] if len(flows) else ""
+    area = zones[zones["release_id"] == release].set_index("zone_id")["area"]
+    return flows.assign(
+        clock=flows["time_bin"].dt.tz_convert(product.zone).dt.strftime("%H:%M"),
+        origin_zone=flows["origin_zone"].map(area),
+        destination_zone=flows["destination_zone"].map(area),
+    )
+
+
+def _sums(cells: pd.DataFrame) -> pd.DataFrame:
+    """Trips of each flow over the days, and the number of days on which it was published."""
+    groups = cells.groupby(_CELL, sort=True, observed=True)
+    return groups.agg(trips=("trips", "sum"), days=("window_start", "nunique")).reset_index()

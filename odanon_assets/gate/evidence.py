@@ -1,0 +1,111 @@
+"""What is kept of a published release so that later ones can be audited against it (PRIVACY rule 5). Restricted.
+
+    work/<product>/released/date=<day>/<release id>/release.json     manifest and time bins; stays for good
+                                                    *.parquet        person-level rows and flows; until the retention
+                                                    published.json   the release became visible
+
+The folder exists before its release is visible, so that no release is ever without it. One that never became
+visible counts as published until its own window is published.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from odanon.model.window import day_window
+from odanon.product import Product
+from odanon.trips.bins import bin_instants
+from odanon_assets.lake.files import link, new_folder, to_json, write_text
+from odanon_assets.lake.lake import Lake
+from odanon_assets.stores.interface import Store, days_near, shares_input
+
+ROWS = "person_rows.parquet"
+SEGMENTS = "segments.parquet"  # beside the flows of everybody: those shown by segment, with each segment's part
+_FACTS, _VISIBLE = "release.json", "published.json"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Where the tables of a release lie."""
+
+    rows: Path
+    folder: Path  # flows, areas, assignment and, for products with segments, SEGMENTS
+
+    @classmethod
+    def of_day(cls, product: Product, lake: Lake, day: date) -> "Tables":
+        """The tables of the last run of a day."""
+        return cls(lake.read(product.product, "od", day) / ROWS, lake.read(product.product, "anonymized", day))
+
+
+def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
+    """Keep what the auditor will need of a release that is about to be published in a store."""
+    tables = Tables.of_day(product, lake, day)
+    with new_folder(_folder(lake, manifest)) as draft:
+        for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
+            link(path, draft / path.name)  # stages replace their files and never write into them
+        bins = time_bins(product, tables, day)
+        (draft / _FACTS).write_text(to_json({"manifest": manifest, "store": store.address, "time_bins": bins}))
+
+
+def confirm(lake: Lake, manifest: dict[str, Any]) -> None:
+    """Note that a release is visible."""
+    folder = _folder(lake, manifest)
+    if folder.is_dir():
+        write_text(folder / _VISIBLE, to_json({}))
+
+
+def drop_unpublished(lake: Lake, product: str, day: date, store: Store, known: set[str]) -> None:
+    """Remove what is kept of releases of a window that this store never showed; call it under the window's lock.
+
+    What another store may have shown before somebody could note it stays, and counts as published.
+    """
+    for folder in lake.folder(product, "released", day).glob("[!.]*"):
+        if folder.name in known or (folder / _VISIBLE).exists():
+            continue
+        if json.loads((folder / _FACTS).read_text()).get("store") == store.address:
+            shutil.rmtree(folder)
+
+
+def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[str, Any]]:
+    """Manifests of all releases, in this store or made from this lake, that share input with one of a day."""
+    start, end = day_window(day, product.zone)
+    what = product.product, product.data_sha256, start, end
+    found = {manifest["release_id"]: manifest for manifest in store.sharing(*what)}
+    for manifest in _kept(lake, start, end):
+        if shares_input(manifest, *what):
+            found.setdefault(manifest["release_id"], manifest)
+    return [found[name] for name in sorted(found)]
+
+
+def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[dict[str, Any]]:
+    for day in days_near(start, end):
+        for path in lake.root.glob(f"work/*/released/date={day}/*/{_FACTS}"):
+            yield json.loads(path.read_text())["manifest"]
+
+
+def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list[str]]] | None:
+    """The tables and time bins of a release; None when its rows are no longer kept."""
+    folder = _folder(lake, manifest)
+    if not (folder / ROWS).is_file():
+        return None
+    return Tables(folder / ROWS, folder), json.loads((folder / _FACTS).read_text())["time_bins"]
+
+
+def time_bins(product: Product, tables: Tables, day: date) -> list[list[str]]:
+    """Start and end of the time bins of a day that have trips."""
+    bins = pd.read_parquet(tables.rows, columns=["time_bin"])["time_bin"]
+    used = pd.DatetimeIndex(bins.unique())
+    starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
+    ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
+    return [[s.isoformat(), e.isoformat()] for s, e in zip(starts, ends, strict=True) if s in used]
+
+
+def _folder(lake: Lake, manifest: dict[str, Any]) -> Path:
+    day = date.fromisoformat(manifest["window_start"])
+    return lake.folder(manifest["product"], "released", day) / manifest["release_id"]

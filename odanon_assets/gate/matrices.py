@@ -1,0 +1,102 @@
+"""Releases as the auditor reads them: a matrix for each time bin and segment, over the tables that are kept."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+
+from odanon import registry
+from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.stores.interface import window_of
+
+_ENDS = ["origin", "destination"]
+_NEEDED = {"algorithm", "k", "unit", "zoning"}
+
+
+def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
+    """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
+    names = [TOTAL, *_segments(tables)]
+    overlapping = algorithm_of(facts["parameters"]).overlapping
+
+    def matrix(start: datetime, end: datetime, label: str) -> PublishedMatrix:
+        segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
+        return _matrix(facts, start, end, segment, lambda: _content(tables, overlapping, start, label))
+
+    moments = [[datetime.fromisoformat(text) for text in pair] for pair in bins]
+    return [matrix(start, end, label) for start, end in moments for label in names]
+
+
+def _matrix(
+    facts: dict[str, Any], start: datetime, end: datetime, segment: str, load: Callable[[], Content]
+) -> PublishedMatrix:
+    promise = facts["parameters"]
+    return PublishedMatrix(
+        release_id=facts["release_id"],
+        product=facts["product"],
+        source=facts["data_sha256"],
+        start=start,
+        end=end,
+        k=promise["k"],
+        unit=promise["unit"],
+        load=load,
+        segment=segment,
+    )
+
+
+def tells_promise(manifest: dict[str, Any]) -> bool:
+    """Whether a manifest, perhaps of an earlier version, says all that a comparison needs."""
+    return manifest.get("parameters", {}).keys() >= _NEEDED
+
+
+def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
+    """A release whose input is no longer kept, or that does not say how it was made.
+
+    All that is known of it is when and of whom; the auditor refuses its neighbours whatever its promise was.
+    """
+    nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
+    promise = {"k": 1, "unit": "persons", **manifest.get("parameters", {})}
+    return _matrix({**manifest, "parameters": promise}, *window_of(manifest), TOTAL, lambda: nothing)
+
+
+def algorithm_of(parameters: dict[str, Any]) -> Any:
+    """The class of the anonymiser that made a release."""
+    return registry.find("anonymize", parameters["algorithm"]).cls
+
+
+def _segments(tables: Tables) -> list[str]:
+    """The segments that a release is split by; none for a release of everybody."""
+    if not (tables.folder / SEGMENTS).is_file():
+        return []
+    return sorted(pd.read_parquet(tables.folder / SEGMENTS, columns=["segment"])["segment"].unique())
+
+
+def _conditions(label: str, attributes: list[str]) -> str:
+    """A segment's label as what the auditor compares: `female/25-44` of sex and age is `sex=female,age=25-44`."""
+    values = label.split("/") if len(attributes) > 1 else [label]
+    return ",".join(f"{quote(a, safe='')}={quote(v, safe='')}" for a, v in zip(attributes, values, strict=True))
+
+
+def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) -> Content:
+    """What one segment of a time bin shows: its part of the flows that are split, or all that are not."""
+    here = [("time_bin", "==", pd.Timestamp(time_bin))]
+    rows = pd.read_parquet(tables.rows, filters=here if label == TOTAL else [*here, ("segment", "==", label)])
+    areas = pd.read_parquet(tables.folder / "areas.parquet", filters=here)
+    tiles = areas.explode("tiles").rename(columns={"tiles": "tile"})
+    flows = pd.read_parquet(tables.folder / "flows.parquet", filters=here)
+    shown = np.ones(len(flows), dtype=bool)
+    if (tables.folder / SEGMENTS).is_file():
+        split = pd.read_parquet(tables.folder / SEGMENTS, filters=here)
+        split = split if label == TOTAL else split[split["segment"] == label]
+        inside = pd.MultiIndex.from_frame(flows[_ENDS]).isin(pd.MultiIndex.from_frame(split[_ENDS]))
+        shown = ~inside if label == TOTAL else inside
+    assignment = None
+    if overlapping:
+        assignment = pd.read_parquet(tables.folder / "assignment.parquet", filters=here)
+        flow = assignment["flow"].to_numpy(np.int64)
+        assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))
+    origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in _ENDS)
+    return Content(flows[shown], origin, destination, rows.rename(columns={"time_bin": "time"}), assignment)

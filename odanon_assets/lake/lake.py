@@ -1,0 +1,138 @@
+"""Where intermediates live: one folder per product, stage and day under the root."""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odanon.errors import OdanonError
+from odanon_assets.lake.files import locked, new_folder, remove_drafts, to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROOT_VARIABLE = "ODANON_ROOT"
+PRODUCTS_VARIABLE = "ODANON_PRODUCTS"
+# Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
+_PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
+_FIGURES_STAY = ("metrics", "released")
+
+
+def default_root() -> Path:
+    """The data root: ODANON_ROOT, or `odanon_data` in the working folder."""
+    return Path(os.environ.get(ROOT_VARIABLE, "odanon_data")).absolute()
+
+
+def products_folder() -> Path:
+    """The folder of product files: ODANON_PRODUCTS, or `pipelines` in the working folder."""
+    return Path(os.environ.get(PRODUCTS_VARIABLE, "pipelines")).absolute()
+
+
+@dataclass(frozen=True)
+class Lake:
+    """The restricted working area; nothing in it is meant for the public."""
+
+    root: Path
+
+    def folder(self, product: str, stage: str, day: date) -> Path:
+        """The folder of one partition, whether it exists or not."""
+        return self.root / "work" / product / stage / f"date={day.isoformat()}"
+
+    def new(self, product: str, stage: str, day: date) -> AbstractContextManager[Path]:
+        """A folder that replaces the partition when the block ends well; other users cannot enter the working area."""
+        (self.root / "work").mkdir(parents=True, exist_ok=True, mode=0o700)
+        return new_folder(self.folder(product, stage, day))
+
+    def read(self, product: str, stage: str, day: date) -> Path:
+        """The folder of a partition that must exist."""
+        path = self.folder(product, stage, day)
+        if not path.is_dir():
+            raise OdanonError(
+                f"{product}/{stage} of {day} has not been made yet; run `odanon run {product} --date {day}`"
+            )
+        return path
+
+    def figures(self, product: str, stage: str, day: date) -> dict[str, Any]:
+        """The figures that a stage wrote beside its tables."""
+        return json.loads((self.read(product, stage, day) / "figures.json").read_text())
+
+    @contextmanager
+    def locked(self, names: Iterable[str]) -> Iterator[None]:
+        """Hold several locks of this root, taken in the order given."""
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(locked(self.root / "locks" / name))
+            yield
+
+    def salt(self, data_sha256: str, day: date) -> bytes:
+        """The random part of the pseudonym key of a data set and day; made once, gone when it is forgotten."""
+        path = self._salt(data_sha256, day)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+            draft.touch(mode=0o600)
+            draft.write_bytes(secrets.token_bytes(32))
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass  # another process made it first; its salt holds
+            finally:
+                draft.unlink()
+        return path.read_bytes()
+
+    def _salt(self, data_sha256: str, day: date) -> Path:
+        return self.root / "keys" / data_sha256 / day.isoformat()
+
+    def personal_days(self, product: str, data_sha256: str) -> list[date]:
+        """Days of which rows of people or the pseudonym key are kept, in order."""
+        parts = [part for stage in _PERSONAL for part in (self.root / "work" / product / stage).glob("date=*")]
+        kept = {
+            path.name.removeprefix("date=")
+            for path in parts
+            if path.parent.name not in _FIGURES_STAY or _has_tables(path)
+        }
+        salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
+        return sorted(map(date.fromisoformat, kept | salts))
+
+    def forget(self, product: str, data_sha256: str, day: date, by_name: str, reason: str) -> None:
+        """Delete the rows of people and the pseudonym key of a day (PRIVACY rule 14); manifests of releases stay.
+
+        Who did it and why is added to `deletions.jsonl` first, so that no deletion goes without its line.
+        """
+        line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
+        with (self.root / "deletions.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+        for stage in _PERSONAL:
+            folder = self.folder(product, stage, day)
+            remove_drafts(folder.parent, folder.name)
+            if stage in _FIGURES_STAY:
+                for path in folder.rglob("*.parquet"):
+                    path.unlink()
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+        self._salt(data_sha256, day).unlink(missing_ok=True)
+
+
+def _has_tables(folder: Path) -> bool:
+    return next(folder.rglob("*.parquet"), None) is not None
+
+
+def write_figures(folder: Path, figures: dict[str, Any]) -> dict[str, Any]:
+    """Write a stage's figures into its folder and pass them on."""
+    (folder / "figures.json").write_text(to_json(figures))
+    return figures
+
+
+def read_frame(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
+    """A Parquet file of the lake as it was written; the `date=` in its path adds no column."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(path).read(columns).to_pandas()

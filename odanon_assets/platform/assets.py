@@ -1,0 +1,179 @@
+"""The assets of a product: one per stage, made day by day inside one step.
+
+A run covers one day or a range of days. Days are independent: a bad one is left where it stopped, the others go on,
+and the run fails at the end with the bad days' own words. Every stage and check is recorded the moment it ends, so a
+run that is killed leaves true records and its retry does only what is missing.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    AssetsDefinition,
+    AssetSpec,
+    BackfillPolicy,
+    DagsterInstance,
+    Failure,
+    FreshnessPolicy,
+    MetadataValue,
+    multi_asset,
+)
+
+from odanon.product import Product
+from odanon_assets.chain.day import Checked, Event, Made, Stopped, run_day
+from odanon_assets.chain.stages import STAGES, Stage
+from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check
+from odanon_assets.derived.segments import Shown
+from odanon_assets.platform.by_segment import segment_events
+from odanon_assets.platform.lineage import Lineage
+from odanon_assets.platform.metadata import owners, stage_metadata, table_metadata
+from odanon_assets.platform.partitions import daily
+from odanon_assets.platform.recovery import begin, finished_days, leave_to_people
+from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
+from odanon_assets.platform.resources import resource_key
+from odanon_assets.watch.progress import announce_end
+
+DAYS_PER_RUN = 30
+POOL = "odanon"  # its limit, in dagster.yaml, is how many runs may work on this machine at a time
+RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
+# A schedule publishes a day every day; what is later than that is shown as overdue.
+_OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
+
+
+def asset_key(product: Product, stage: str) -> AssetKey:
+    return AssetKey([product.slug, stage])
+
+
+def product_assets(product: Product) -> AssetsDefinition:
+    """All stages of a product with their checks."""
+
+    @multi_asset(
+        name=f"{product.slug}_day",
+        specs=[_spec(product, stage) for stage in STAGES],
+        check_specs=[_check_spec(product, check) for check in CHECKS],
+        partitions_def=daily(product),
+        backfill_policy=BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
+        can_subset=True,
+        pool=POOL,
+        required_resource_keys={resource_key(product, name) for name in PLUGIN_STAGES},
+    )
+    def days(context: AssetExecutionContext) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
+        begin(context.instance, context.run_id)
+        plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
+        stages = {key.path[-1] for key in context.selected_asset_keys}
+        checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
+        waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
+        stopped: dict[str, Stopped] = {}
+        lineage = Lineage(product, context.log.warning)
+        for attempt, pause in enumerate((0, *RETRY_AFTER)):
+            if pause and waiting:
+                context.log.warning(f"days that met a transient trouble: {len(waiting)}; next try in {pause} s")
+                time.sleep(pause)
+            for key in waiting:
+                stopped.pop(key, None)
+                note = "done"
+                day = date.fromisoformat(key)
+                events = run_day(product, day, stages, checks, plugins)
+                for event in lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events):
+                    if isinstance(event, Stopped):
+                        stopped[key] = event
+                        context.log.error(f"{key}: {event.sentence}\n{event.trace}".rstrip())
+                    else:
+                        note = _note(event, note)
+                        yield from _recorded(context.instance, product, key, event)
+                announce_end(product.product, key, _ending(stopped.get(key), last=attempt == len(RETRY_AFTER)), note)
+            waiting = [key for key, why in stopped.items() if why.transient]
+        if stopped:
+            leave_to_people(context.instance, context.run_id)
+            raise _failure(product, stopped, len(context.partition_keys))
+
+    return days
+
+
+def _ending(stop: Stopped | None, *, last: bool) -> str:
+    """Why a day stopped and whether it is tried again; empty for a day that ended well."""
+    if stop is None:
+        return ""
+    return f"{stop.sentence}; it will be tried again" if stop.transient and not last else stop.sentence
+
+
+def _note(event: Event, note: str) -> str:
+    """What people should know of a day that ended well."""
+    match event:
+        case Made("published", _):
+            return "published"
+        case Checked(check, verdict) if check is LATE_DATA and not verdict.passed:
+            return verdict.sentence
+    return note
+
+
+def _recorded(
+    instance: DagsterInstance, product: Product, day: str, event: Event
+) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
+    """An event of a day as Dagster keeps it."""
+    match event:
+        case Made(stage, figures):
+            metadata = {**table_metadata(product, stage), **stage_metadata(figures, product.anonymize.instance.k)}
+            yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
+        case Shown():
+            yield from segment_events(instance, product, day, event)
+        case Checked(check, verdict):
+            yield AssetCheckEvaluation(
+                check_name=check.name,
+                asset_key=asset_key(product, check.stage),
+                passed=verdict.passed,
+                severity=AssetCheckSeverity.ERROR if check.blocking else AssetCheckSeverity.WARN,
+                description=verdict.sentence,
+                metadata={name: MetadataValue.float(float(value)) for name, value in verdict.figures.items()},
+                partition=day,
+                blocking=check.blocking,
+            )
+
+
+def _failure(product: Product, stopped: dict[str, Stopped], days: int) -> Failure:
+    """What the run says at its end: the bad days, each in its own words."""
+    first = min(stopped)
+    rest = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+    return Failure(
+        description=f"{product.product}: {len(stopped)} of {days} days failed: {first}: {stopped[first].sentence}{rest}",
+        metadata={day: MetadataValue.text(why.sentence) for day, why in sorted(stopped.items())},
+        allow_retries=False,
+    )
+
+
+def _spec(product: Product, stage: Stage) -> AssetSpec:
+    scheduled = stage.name == "published" and product.schedule is not None
+    return AssetSpec(
+        key=asset_key(product, stage.name),
+        deps=[asset_key(product, name) for name in stage.upstream],
+        skippable=True,
+        group_name=product.slug,
+        owners=owners(product),
+        kinds=set(stage.kinds),
+        tags={"product": product.product, "access": "public" if stage.name == "published" else "restricted"},
+        description=f"{stage.description}\n\nProduct: {product.title}.",
+        metadata=table_metadata(product, stage.name),
+        freshness_policy=_OVERDUE if scheduled else None,
+    )
+
+
+def _check_spec(product: Product, check: Check) -> AssetCheckSpec:
+    return AssetCheckSpec(
+        name=check.name,
+        asset=asset_key(product, check.stage),
+        blocking=check.blocking,
+        description=check.description,
+        partitions_def=daily(product),
+    )
+
+
+def stage_keys(product: Product) -> Iterable[AssetKey]:
+    """The keys of all stages of a product."""
+    return [asset_key(product, stage.name) for stage in STAGES]

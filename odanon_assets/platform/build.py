@@ -1,0 +1,41 @@
+"""Everything Dagster shows of a list of products."""
+
+import warnings
+
+from dagster import BetaWarning, Definitions, PreviewWarning, in_process_executor
+
+from odanon.product import Product
+from odanon_assets.platform.assets import product_assets
+from odanon_assets.platform.by_segment import segment_asset
+from odanon_assets.platform.monthly import month_asset, month_job
+from odanon_assets.platform.resources import product_resources
+from odanon_assets.platform.schedules import product_job, product_schedule
+from odanon_assets.platform.sensors import alert_sensor, arrival_sensor, late_sensor, lost_run_sensor, month_sensor
+
+
+def build_definitions(products: list[Product]) -> Definitions:
+    """Definitions of these products."""
+    jobs = {product.slug: product_job(product) for product in products}
+    schedules = [product_schedule(product, jobs[product.slug]) for product in products]
+    arrivals = [made(product, jobs[product.slug]) for product in products for made in (arrival_sensor, late_sensor)]
+    with warnings.catch_warnings():
+        # Partitioned checks (without which the days of a run could not be told apart) are marked as a preview, and
+        # months that begin before a product's first day as beta.
+        for category in (PreviewWarning, BetaWarning):
+            warnings.simplefilter("ignore", category)
+        assets = [made(product) for product in products for made in (product_assets, month_asset)]
+    segments = [segment_asset(product) for product in products if product.segmented]
+    return Definitions(
+        assets=[*assets, *segments],
+        jobs=[*jobs.values(), *(month_job(product) for product in products)],
+        schedules=[made for made in schedules if made is not None],
+        sensors=[
+            *(made for made in arrivals if made is not None),
+            alert_sensor(products),
+            lost_run_sensor(),
+            month_sensor(),
+        ],
+        # One process a run, backfills included: no second start-up, and a killed process is a lost run, which is retried.
+        executor=in_process_executor,
+        resources={key: made for product in products for key, made in product_resources(product).items()},
+    )

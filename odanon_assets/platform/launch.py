@@ -1,0 +1,148 @@
+"""Running days of a product through Dagster in this process, without the daemon's waits."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from dagster import DagsterInstance, JobDefinition
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+
+from odanon.databases import advice, error_type, sqlstate
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.chain.arrival import has_matrix
+from odanon_assets.derived.months import is_current
+from odanon_assets.lake.lake import default_root
+from odanon_assets.platform.assets import DAYS_PER_RUN
+from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.recovery import record_published, report_lost_runs
+from odanon_assets.stores import open_store
+from odanon_assets.watch.progress import listening
+
+# Settings of an instance that has none: nothing is told to anybody outside.
+_NEW_INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True)
+class DayResult:
+    """How one day ended: `error` is empty when it was published."""
+
+    day: date
+    skipped: bool
+    error: str = ""
+
+
+def days_between(first: date, last: date) -> list[date]:
+    """All days from first to last, both included."""
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[DayResult]:
+    """Materialise every stage of each day, many days a run; a bad day is reported and the others go on.
+
+    Days of a range on which the product makes no matrix are passed over.
+    """
+    days = [day for day in days if has_matrix(product, day)]
+    if not days:
+        raise OdanonError(
+            f"{product.product} makes no matrix of these days: they lie before its start, or od.days is working and its"
+            " calendar says they are days off"
+        )
+    store = open_store(product)
+    published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
+    yield from (DayResult(day, skipped=True) for day in days if day in published)
+    with _own_words(), open_instance() as instance:
+        report_lost_runs(instance)
+        record_published(instance, product, [day for day in days if day in published])
+        definitions = build_definitions([product])
+        job = definitions.resolve_job_def(product.slug)
+        waiting = [day for day in days if day not in published]
+        for chunk in chunks(waiting, DAYS_PER_RUN):
+            yield from _run_chunk(job, chunk, instance)
+        month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
+        for month in complete_months(product, days, store.windows(product.product)):
+            if not is_current(product, month, store):  # also when its days were published before a kill
+                month_job.execute_in_process(partition_key=month.isoformat(), instance=instance, run_config=_QUIET)
+
+
+def complete_months(product: Product, days: list[date], published: list[str]) -> list[date]:
+    """First days of the months of `days` that have all their days published."""
+    months = sorted({day.replace(day=1) for day in days})
+    return [
+        month
+        for month in months
+        if all(
+            day.isoformat() in published for day in days_between(month, _last_day(month)) if has_matrix(product, day)
+        )
+    ]
+
+
+def _last_day(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+def chunks(days: list[date], size: int) -> list[list[date]]:
+    """Consecutive days together, at most `size`: what one ranged run can cover."""
+    made: list[list[date]] = []
+    for day in days:
+        if made and len(made[-1]) < size and day - made[-1][-1] == timedelta(days=1):
+            made[-1].append(day)
+        else:
+            made.append([day])
+    return made
+
+
+def open_instance() -> DagsterInstance:
+    """The instance of DAGSTER_HOME, by default a folder under the data root."""
+    home = Path(os.environ.setdefault("DAGSTER_HOME", str(default_root() / "dagster")))
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists():
+        (home / "dagster.yaml").write_text(_NEW_INSTANCE)
+        os.utime(home / "dagster.yaml", (0, 0))  # older than the repository's, which `make up` puts in its place
+    return DagsterInstance.get()
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """An outage of Dagster's own PostgreSQL, which ends the run under way, as one sentence."""
+    from dagster_postgres.utils import DagsterPostgresException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (DagsterPostgresException, SQLAlchemyError) as error:
+        code = sqlstate(error.__cause__ or error)
+        if not advice(code):
+            raise
+        raise error_type(code)(
+            f"Dagster's own database cannot be used; {advice(code)}; then the same command with --resume goes on"
+        ) from None
+
+
+class _Outcomes:
+    """Hears how each day of a run ends."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, str] = {}
+
+    def stage(self, product: str, stage: str, day: str) -> None:
+        return
+
+    def day(self, product: str, day: str, error: str, note: str) -> None:
+        self.errors[day] = error
+
+
+def _run_chunk(job: JobDefinition, days: list[date], instance: DagsterInstance) -> Iterator[DayResult]:
+    span = {
+        ASSET_PARTITION_RANGE_START_TAG: days[0].isoformat(),
+        ASSET_PARTITION_RANGE_END_TAG: days[-1].isoformat(),
+    }
+    with listening(_Outcomes()) as outcomes:
+        job.execute_in_process(tags=span, instance=instance, run_config=_QUIET, raise_on_error=False)
+    for day in days:
+        error = outcomes.errors.get(day.isoformat(), "the run failed; look at it in the Dagster UI (`make up`)")
+        yield DayResult(day, skipped=False, error=error)

@@ -1,0 +1,117 @@
+"""Figures of the products in Prometheus' text format: release-level, rounded or about machines, never about few people."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time
+
+from dagster import AssetCheckKey, AssetKey, DagsterInstance, DagsterRunStatus
+
+from odanon.product import Product
+from odanon_assets.chain.stages import STAGES
+from odanon_assets.checks.checks import CHECKS
+from odanon_assets.stores import open_store
+
+_HELP = {
+    "odanon_published_days": "days that show a release",
+    "odanon_last_published_day_seconds": "start of the latest published day, seconds since 1970",
+    "odanon_failed_days": "days whose latest attempt failed",
+    "odanon_release": "a rounded public figure of the latest release",
+    "odanon_input": "a rounded count of what went into the latest release",
+    "odanon_stage_seconds": "time that the latest run of a stage took",
+    "odanon_stage_peak_memory_bytes": "peak memory of the process while the latest run of a stage worked",
+    "odanon_check_passed": "whether the latest evaluation of a check passed",
+}
+_BAD = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number with its name and labels."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+def exposition(samples: list[Sample]) -> str:
+    """The samples as text, each name once with its help."""
+    by_name: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        by_name[sample.name].append(sample)
+    lines = []
+    for name, group in sorted(by_name.items()):
+        lines += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} gauge"]
+        lines += [f"{name}{{{_labels(sample.labels)}}} {sample.value:.15g}" for sample in group]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: dict[str, str]) -> str:
+    def quoted(text: str) -> str:
+        return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+    return ",".join(f'{key}="{quoted(value)}"' for key, value in labels.items())
+
+
+def product_samples(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
+    """Everything that is told of a product."""
+    yield from _releases(product)
+    yield from _stages(product, instance)
+    yield from _checks(product, instance)
+    yield Sample("odanon_failed_days", {"product": product.product}, len(failed_days(product, instance)))
+
+
+def failed_days(product: Product, instance: DagsterInstance) -> list[str]:
+    """Days that a run wanted to publish, and did not, since they were last published."""
+    attempts = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
+        AssetKey([product.slug, "published"])
+    )
+    status = {run_id: _status(instance, run_id) for run_id in {run_id for run_id, _ in attempts.values()}}
+    return sorted(day for day, (run_id, _) in attempts.items() if status[run_id] in _BAD)
+
+
+def _status(instance: DagsterInstance, run_id: str) -> DagsterRunStatus | None:
+    run = instance.get_run_by_id(run_id)
+    return None if run is None else run.status
+
+
+def _releases(product: Product) -> Iterator[Sample]:
+    store, name = open_store(product), {"product": product.product}
+    windows = store.windows(product.product)
+    yield Sample("odanon_published_days", name, len(windows))
+    if not windows:
+        return
+    latest = date.fromisoformat(windows[-1])
+    start = datetime.combine(latest, time(), product.zone).timestamp()
+    yield Sample("odanon_last_published_day_seconds", name, start)
+    manifest = json.loads(store.manifest_text(str(store.released(product.product, latest))))
+    for told, metric in (("metrics", "odanon_release"), ("input_counts", "odanon_input")):
+        for figure, value in manifest.get(told, {}).items():
+            if isinstance(value, int | float):
+                yield Sample(metric, {**name, "figure": figure}, value)
+
+
+def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
+    for stage in STAGES:
+        event = instance.get_latest_materialization_event(AssetKey([product.slug, stage.name]))
+        if event is None or event.asset_materialization is None:
+            continue
+        figures, labels = event.asset_materialization.metadata, {"product": product.product, "stage": stage.name}
+        # A day that was recorded after a kill has the figures of its lake and no times.
+        if "seconds" in figures:
+            yield Sample("odanon_stage_seconds", labels, float(str(figures["seconds"].value)))
+        if "peak_memory_mb" in figures:
+            megabytes = float(str(figures["peak_memory_mb"].value))
+            yield Sample("odanon_stage_peak_memory_bytes", labels, megabytes * 2**20)
+
+
+def _checks(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
+    keys = {AssetCheckKey(AssetKey([product.slug, check.stage]), check.name): check for check in CHECKS}
+    found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
+    for key, check in keys.items():
+        evaluation = found[key].evaluation if key in found else None
+        if evaluation is not None:
+            severity = "error" if check.blocking else "warning"
+            labels = {"product": product.product, "stage": check.stage, "check": check.name, "severity": severity}
+            yield Sample("odanon_check_passed", labels, float(evaluation.passed))

@@ -1,0 +1,116 @@
+"""After a crash: which days of a run were finished, which runs have lost their process, what Dagster missed."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+from dagster import (
+    AssetKey,
+    AssetMaterialization,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRun,
+    DagsterRunStatus,
+    RunsFilter,
+)
+from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
+
+from odanon.product import Product
+from odanon_assets.chain.stages import STAGES
+from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.platform.by_segment import record_segments
+from odanon_assets.platform.metadata import stage_metadata
+
+WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
+_LAST_STAGE = "published"
+_SILENT_S = 900  # seconds in which a run that works says which process works on it
+
+
+def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
+    """The days that an earlier attempt of this run published; empty for a first attempt."""
+    if run.parent_run_id is None:
+        return set()
+    finished: set[str] = set()
+    for run_id in {run.parent_run_id, run.root_run_id or run.parent_run_id}:
+        for entry in instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION):
+            event = entry.get_dagster_event()
+            if event.asset_key is not None and event.asset_key.path[-1] == _LAST_STAGE and event.partition is not None:
+                finished.add(event.partition)
+    return finished
+
+
+def lost_runs(instance: DagsterInstance) -> Iterator[DagsterRun]:
+    """Runs said to be working whose process, on this machine, is gone.
+
+    A run says which process works on it when its days begin; one of ours that has not said so long after its start was
+    killed before.
+    """
+    working = RunsFilter(statuses=[DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING])
+    for record in instance.get_run_records(working):
+        run = record.dagster_run
+        host, _, process = run.tags.get(WORKER_TAG, "").partition(":")
+        if not host:
+            silent = "product" in run.tags and time.time() - (record.start_time or time.time()) > _SILENT_S
+        else:
+            silent = host == socket.gethostname() and process != _process(int(process.split(":")[0]))
+        if silent:
+            yield run
+
+
+def report_lost_runs(instance: DagsterInstance) -> list[str]:
+    """Mark lost runs as failed, so that they hold no place in the queue and are retried or reported; their ids."""
+    found = list(lost_runs(instance))
+    for run in found:
+        instance.report_run_failed(run, "The process of this run was killed; its finished days stay, retry the rest.")
+    return [run.run_id for run in found]
+
+
+def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
+    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
+    record_segments(instance, product, days)
+    lake = Lake(default_root())
+    for stage in STAGES:
+        key = AssetKey([product.slug, stage.name])
+        known = instance.get_materialized_partitions(key)
+        for day in days:
+            figures = lake.folder(product.product, stage.name, day) / "figures.json"
+            if day.isoformat() not in known and figures.exists():
+                metadata = stage_metadata(json.loads(figures.read_text()), product.anonymize.instance.k)
+                made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
+                instance.report_runless_asset_event(made)
+
+
+def begin(instance: DagsterInstance, run_id: str) -> None:
+    """Say which process works on a run, and that it may be started again if it fails.
+
+    A retry has the tags of its parent, which may have been left to people.
+    """
+    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true"})
+
+
+def leave_to_people(instance: DagsterInstance, run_id: str) -> None:
+    """Say that no other run repairs what this one is about to fail with; read when the failure of the run is stored."""
+    instance.add_run_tags(run_id, {RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "false"})
+
+
+def worker() -> str:
+    """This process, as runs are tagged with it."""
+    return f"{socket.gethostname()}:{_process(os.getpid())}"
+
+
+def _process(pid: int) -> str:
+    """The process of this id and when it started, since ids are used again; empty when there is none.
+
+    A system without /proc tells nothing, so no run of it counts as lost.
+    """
+    if not Path("/proc/self").exists():
+        return f"{pid}:"
+    try:
+        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+    return f"{pid}:{started}"

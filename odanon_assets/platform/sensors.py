@@ -1,0 +1,156 @@
+"""Sensors: days whose source has arrived or changed, runs that failed, runs whose process is gone, months that are complete."""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from dagster import (
+    AssetSelection,
+    AutomationConditionSensorDefinition,
+    DefaultSensorStatus,
+    RunFailureSensorContext,
+    RunRequest,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SkipReason,
+    run_failure_sensor,
+    sensor,
+)
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster._core.storage.tags import WILL_RETRY_TAG
+
+from odanon.errors import OdanonError
+from odanon.notify.alert import Alert
+from odanon.product import Product
+from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
+from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.platform.recovery import report_lost_runs
+from odanon_assets.platform.schedules import DAILY
+
+UI_VARIABLE = "ODANON_UI_URL"  # where people reach the Dagster UI, for links in alerts
+_RUNNING = DefaultSensorStatus.RUNNING
+
+
+def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
+    """Asks for each day once, when its source has arrived; None unless the product file says on_arrival."""
+    if product.schedule is None or not product.schedule.on_arrival:
+        return None
+
+    @sensor(
+        name=f"{product.slug}_arrival",
+        job=job,
+        minimum_interval_seconds=60,
+        default_status=_RUNNING,
+        description="Runs a day as soon as its source has arrived, told from names or a small query.",
+    )
+    def arrival(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
+        from odanon_assets.stores import open_store
+
+        requested = set((context.cursor or "").split())
+        waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
+        fresh = [day.isoformat() for day in waiting if day.isoformat() not in requested and arrived(product, day)]
+        # A day that failed is not asked for again: people repair it and retry.
+        context.update_cursor(" ".join(sorted(requested & {day.isoformat() for day in waiting} | set(fresh))))
+        if not fresh:
+            yield SkipReason(f"{len(waiting)} days wait for their source or for a person")
+        yield from (RunRequest(run_key=f"arrival-{day}", partition_key=day, tags=DAILY) for day in fresh)
+
+    return arrival
+
+
+def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
+    """Runs published days again whose source has changed, which counts what came late (PRIVACY rule 11)."""
+    if product.schedule is None or not product.schedule.on_arrival or not hasattr(product.source.instance, "state"):
+        return None
+
+    @sensor(
+        name=f"{product.slug}_late",
+        job=job,
+        minimum_interval_seconds=3600,
+        default_status=_RUNNING,
+        description="Counts data that came after its day was published; the day stays as it is.",
+    )
+    def late(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
+        from odanon_assets.stores import open_store
+
+        today = datetime.now(product.zone).date()
+        changed = changed_days(product, open_store(product), Lake(default_root()), today)
+        if not changed:
+            yield SkipReason("no published day has changed since it was read")
+        # Dagster runs a key once, so a change is counted once.
+        yield from (RunRequest(f"late-{day}-{state}", partition_key=str(day)) for day, state in changed.items())
+
+    return late
+
+
+def alert_sensor(products: list[Product]) -> SensorDefinition:
+    """Tells the notifiers of a product's file of every failed run."""
+    by_slug = {product.slug: product for product in products}
+
+    @run_failure_sensor(
+        name="alerts",
+        default_status=_RUNNING,
+        minimum_interval_seconds=30,
+        description="Passes failed runs that are not tried again on to the notifiers that product files name.",
+    )
+    def alerts(context: RunFailureSensorContext) -> None:
+        if context.dagster_run.tags.get(WILL_RETRY_TAG) == "true":
+            return  # another run goes on by itself; people are told if that fails too
+        keys = context.dagster_run.asset_selection or frozenset()
+        slugs = {key.path[0] for key in keys} | {context.dagster_run.job_name}
+        for product in (by_slug[slug] for slug in sorted(slugs) if slug in by_slug):
+            send(product, _alert(product, context), context.log.error)
+
+    return alerts
+
+
+def send(product: Product, alert: Alert, complain: Callable[[str], None]) -> None:
+    """Tell every notifier of a product; one that fails does not silence the others."""
+    for notifier in product.alerts:
+        try:
+            notifier.instance.notify(alert)
+        except OdanonError as error:
+            complain(f"notifier {notifier.plugin}: {error}")
+
+
+def _alert(product: Product, context: RunFailureSensorContext) -> Alert:
+    days: dict[str, str] = {}
+    for event in context.get_step_failure_events():
+        failure = event.step_failure_data.user_failure_data
+        if failure is not None:
+            days |= {day: str(value.value) for day, value in failure.metadata.items()}
+    address, run_id = os.environ.get(UI_VARIABLE, "").rstrip("/"), context.dagster_run.run_id
+    what = f"{len(days)} days failed" if len(days) > 1 else "a day failed" if days else "a run failed before its days"
+    return Alert(
+        product=product.product,
+        title=f"odanon {product.product}: {what} (run {run_id[:8]})",
+        days=tuple(sorted(days.items())),
+        link=f"{address}/runs/{run_id}" if address else "",
+    )
+
+
+def lost_run_sensor() -> SensorDefinition:
+    """Finds runs whose process was killed on this machine."""
+
+    @sensor(
+        name="lost_runs",
+        minimum_interval_seconds=60,
+        default_status=_RUNNING,
+        description="Marks runs whose process is gone as failed, so that they are retried and hold no place.",
+    )
+    def lost(context: SensorEvaluationContext) -> SkipReason:
+        found = report_lost_runs(context.instance)
+        return SkipReason(f"{len(found)} runs had lost their process" if found else "every run has its process")
+
+    return lost
+
+
+def month_sensor() -> SensorDefinition:
+    """Lets the conditions of the monthly tables act."""
+    return AutomationConditionSensorDefinition(
+        name="months",
+        target=AssetSelection.all(),
+        default_status=_RUNNING,
+        minimum_interval_seconds=60,
+        description="Makes a month's tables once all its days are published.",
+    )
