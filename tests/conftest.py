@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "support"))
 
 from postgis_server import postgis_server  # noqa: E402
 

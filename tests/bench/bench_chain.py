@@ -24,7 +24,7 @@ from odanon.product import Product
 from odanon.simulate.mode import Mode
 from odanon.simulate.write import write_city
 from odanon.traces.simulated import Simulated
-from odanon_assets.chain.stages import matrix, movement
+from odanon_assets.chain import matrix, movement
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)

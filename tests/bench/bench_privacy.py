@@ -24,7 +24,7 @@ from odanon.model.release import Release
 from odanon.testing.anonymizers import area_tiles
 from odanon_assets.stores.embedded import EmbeddedStore
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from bundles import accept, bundle
 

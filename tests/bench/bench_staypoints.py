@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from staypoints_rivals import sliding_stays, trackintel_stays
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
 from staypoints_rules import ODANON, RULES, TRACKINTEL, Rules, rule_stays
 from staypoints_truth import Score, Traces, antenna_city, gps_city, score
 

@@ -20,7 +20,7 @@ import psycopg2
 from pyarrow import Table, csv
 from shapely.geometry import MultiPolygon, Polygon
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from postgis_server import postgis_server
 

@@ -1,15 +1,10 @@
 """A deployment's secrets and database, made by the files in deploy/."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
-
 from deployment import DEPLOY, Deployed, server_with_passwords, sql, succeed
 from running_stack import Stack, stack_in
 

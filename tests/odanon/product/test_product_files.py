@@ -1,0 +1,116 @@
+"""Product files: what is accepted, and how a mistake reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from repository import REPOSITORY
+
+from odanon.errors import OdanonError
+from odanon.product import load_product, load_products
+from odanon.product.schema import product_schema
+
+DEMO = REPOSITORY / "pipelines" / "demo.yaml"
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    """The demo product with top-level keys replaced (None removes one)."""
+    content = {**yaml.safe_load(DEMO.read_text()), **changes}
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump({key: value for key, value in content.items() if value is not None}))
+    return path
+
+
+def message(path: Path) -> str:
+    with pytest.raises(OdanonError) as caught:
+        load_product(path)
+    return str(caught.value)
+
+
+def test_every_product_in_the_repository_loads() -> None:
+    assert {product.product for product in load_products(REPOSITORY / "pipelines")} >= {"demo"}
+
+
+def test_defaults_are_filled_in(tmp_path: Path) -> None:
+    product = load_product(write(tmp_path, engine=None, checks=None, trips=None))
+    assert product.engine.plugin == "local"
+    assert [metric.plugin for metric in product.metrics] == ["generalisation", "reconstruction"]
+    assert product.anonymize.parameters["k"] == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"anonymize": {"plugin": "atg-joint", "k": 1}}, "mine.yaml: anonymize.k = 1: too small; give 2 or more"),
+        (
+            {"anonymize": {"plugin": "atg-joint", "suppression": 1.5}},
+            "anonymize.suppression = 1.5: too large; give less than 1",
+        ),
+        ({"anonymize": {"plugin": "atg-jiont"}}, "did you mean 'atg-joint'?"),
+        ({"anonymize": {"plugin": "atg-joint", "kk": 3}}, "anonymize.kk = 3: there is no such key here"),
+        ({"anonymize": "nonsense-name"}, "no anonymize plugin is called 'nonsense-name'; installed are:"),
+        ({"anonymize": 12}, "anonymize = 12: name a plugin here"),
+        ({"anonymize": {"plugin": "atg-joint", "unit": "trips"}}, "does not protect persons; use unit: persons"),
+        ({"zoning": None}, "zoning: this key is missing; add it"),
+        ({"colour": "red"}, "colour = 'red': there is no such key here"),
+        ({"timezone": "Mars/Base"}, "timezone = 'Mars/Base': use an IANA time zone"),
+        ({"od": {"bin": "7h"}}, "od.bin = '7h': a time bin must divide a day evenly"),
+        ({"od": {"bin": 60}}, "od.bin = 60: write a number with its unit"),
+        ({"product": "Not A Name"}, "product = 'Not A Name'"),
+        ({"schedule": {"cron": "daily"}}, "schedule.cron = 'daily': a cron expression has five fields"),
+        ({"publish": {"store": "postgis"}}, "store postgis needs a url; write url: ${ODANON_DB_URL}"),
+    ],
+)
+def test_a_mistake_gets_one_sentence_with_file_key_value_and_remedy(
+    tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
+    text = message(write(tmp_path, **changes))
+    assert expected in text
+    assert str(tmp_path / "mine.yaml") in text
+    assert "\n" not in text
+
+
+def test_several_mistakes_are_counted(tmp_path: Path) -> None:
+    assert "(1 more mistakes in this file)" in message(write(tmp_path, colour="red", timezone="Mars/Base"))
+
+
+def test_broken_yaml_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("product: demo\nsource: {plugin: simulated\n")
+    assert "broken.yaml: line 3" in message(path)
+
+
+def test_variables_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, publish={"store": "postgis", "url": "${MY_DB}"})
+    monkeypatch.delenv("MY_DB", raising=False)
+    assert "publish.url needs the environment variable MY_DB, which is not set" in message(path)
+    monkeypatch.setenv("MY_DB", "postgresql+psycopg2://me:hidden@db/x")
+    product = load_product(path)
+    assert product.publish.url is not None
+    assert product.publish.url.get_secret_value().endswith("@db/x")
+    assert "hidden" not in repr(product)
+
+
+def test_secrets_in_the_file_are_refused_and_not_repeated(tmp_path: Path) -> None:
+    text = message(write(tmp_path, publish={"store": "postgis", "url": "postgresql://me:hidden@db/x"}))
+    assert "holds a secret in plain text" in text
+    assert "hidden" not in text
+
+
+def test_two_files_cannot_claim_one_name(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "other.yaml").write_text((tmp_path / "mine.yaml").read_text())
+    with pytest.raises(OdanonError, match="is taken by another file"):
+        load_products(tmp_path)
+
+
+def test_the_schema_in_the_repository_is_current_and_accepts_the_demo() -> None:
+    schema = json.loads((REPOSITORY / "pipelines" / "product.schema.json").read_text())
+    assert schema == json.loads(product_schema()), "run `make schema`"
+    demo = json.loads(json.dumps(yaml.safe_load(DEMO.read_text()), default=str))
+    jsonschema.Draft202012Validator(schema).validate(demo)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**demo, "anonymize": {"plugin": "atg-joint", "k": 1}}, schema)

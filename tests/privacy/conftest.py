@@ -1,6 +1,0 @@
-"""Lets the privacy tests import their shared city."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
