@@ -1,6 +1,7 @@
 """The gate in front of publication: what the verifier and the auditor read of the files of a day (PRIVACY rules 2, 5)."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from typing import Any
@@ -14,6 +15,7 @@ from odanon.gate.published import PublishedMatrix
 from odanon.gate.verifier import Finding, added_up, verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet
+from odanon.model.promise import Promise
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables, kept_tables, sharing, time_bins
 from odanon_assets.gate.matrices import algorithm_of, matrices, tells_promise, unreadable
@@ -22,18 +24,6 @@ from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.bundle import release_id
 from odanon_assets.stores.interface import Store
 
-_PROMISE = (
-    "k",
-    "unit",
-    "k_population",
-    "k_areas",
-    "min_tiles",
-    "max_tiles",
-    "max_dominance",
-    "contribution_cap",
-)
-_AT_LEAST = ("k", "k_population", "k_areas", "min_tiles")
-_AT_MOST = ("max_dominance", "contribution_cap")
 _ENDS = ["origin", "destination"]
 
 
@@ -42,10 +32,8 @@ def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
 
     The file may have changed since, and a run may override parameters; both may only protect more.
     """
-    asked, made = product.anonymize.parameters, lake.figures(product.product, "anonymized", day)["parameters"]
-    weaker = ["unit"] if made["unit"] != asked["unit"] else []
-    weaker += [name for name in _AT_LEAST if (made.get(name) or 0) < (asked.get(name) or 0)]
-    weaker += [name for name in _AT_MOST if (made.get(name) or np.inf) > (asked.get(name) or np.inf)]
+    made = Promise.of(lake.figures(product.product, "anonymized", day)["parameters"])
+    weaker = made.weaker_than(product.anonymize.instance)
     split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()
     return added_up(
         [
@@ -79,7 +67,7 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
         Finding("zone-tiles", _redrawn(listed, tree), "areas that do not hold the tiles of their zone"),
     ]
     flows_of = _by_bin(flows)
-    promise = {name: parameters[name] for name in _PROMISE}
+    promise = Promise.of(parameters)
     for time_bin, part in rows.groupby("time_bin"):
         assigned = assignment.get(time_bin)
         if assigned is None:
@@ -91,10 +79,11 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
         findings += verify(
             part,
             here,
-            *sides,
+            sides[0],
+            sides[1],
+            promise,
             suppressed_trips=int(assigned.loc[assigned["flow"] < 0, "trips"].sum()),
             assignment=assigned[[*_ENDS, "flow"]] if algorithm.overlapping else None,
-            **promise,
         )
         if time_bin in split:
             findings += _verify_segments(part, here, split[time_bin], assigned, sides, algorithm.overlapping, promise)
@@ -108,7 +97,7 @@ def _verify_segments(
     assigned: pd.DataFrame,
     sides: list[pd.DataFrame],
     overlapping: bool,
-    promise: dict[str, Any],
+    promise: Promise,
 ) -> list[Finding]:
     """Each segment's part of the flows that are split keeps the promise, and no part of such a flow is missing."""
     whole = pd.MultiIndex.from_frame(flows[_ENDS].astype("str"))
@@ -116,6 +105,7 @@ def _verify_segments(
     shared = np.isin(np.arange(len(flows)), number)
     pairs = pd.Series(assigned["flow"].to_numpy(), pd.MultiIndex.from_frame(assigned[_ENDS]))
     findings = [Finding("segments", int((number < 0).sum()), "flows by segment that no flow of everybody holds")]
+    promise = replace(promise, k_areas=None)  # it asks that enough people of all segments together use an area
     for name in sorted({*rows["segment"], *split["segment"]}):
         part, mine = rows[rows["segment"] == name], (split["segment"] == name).to_numpy()
         flow = pairs.reindex(pd.MultiIndex.from_frame(part[_ENDS].astype("str"))).fillna(-1).to_numpy(np.int64)
@@ -130,10 +120,11 @@ def _verify_segments(
         findings += verify(
             part,
             split[mine],
-            *sides,
+            sides[0],
+            sides[1],
+            promise,
             suppressed_trips=int(part["trips"].to_numpy()[place[flow] < 0].sum()),
             assignment=told if overlapping else None,
-            **{**promise, "k_areas": None},  # of areas it asks that enough people of all segments together use them
         )
     return findings
 

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.glove import Glove
 from odanon.anonymizers.places.kernels.glove import merge_closest
 from odanon.anonymizers.places.neighbours import neighbour_graph
-from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 
-def slow_glove(town: City, graph: list[set[int]], promise: Protection) -> set[frozenset[int]]:
+def slow_glove(town: City, graph: list[set[int]], promise: Anonymizer) -> set[frozenset[int]]:
     """Safe clusters: look at all pairs of neighbouring clusters, one of them unsafe, and merge the closest."""
     n, budget = len(graph), promise.budget(town.od.volume)
     clusters = {pair: [pair] for pair in range(n)}

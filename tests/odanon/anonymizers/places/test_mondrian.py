@@ -9,16 +9,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.kernels.mondrian import balance, partition
 from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 
-def slow_cells(town: City, promise: Protection, pairs: list[int]) -> list[frozenset[int]]:
+def slow_cells(town: City, promise: Anonymizer, pairs: list[int]) -> list[frozenset[int]]:
     """Cut the widest dimension that can be cut between the pairs where both sides have about the same trips."""
     extent = np.ptp(town.points[:, pairs], axis=1)
     for dimension in sorted(range(4), key=lambda d: (-extent[d], d)):
