@@ -23,7 +23,7 @@ _PROMISES: tuple[dict[str, Any], ...] = (
 # A value of every limit that binds in the generated cities.
 _ASKED: dict[str, dict[str, Any]] = {
     "k_population": {"unit": "population", "k_population": 12.0},
-    "k_areas": {"k_areas": 9},
+    "k_areas": {"k_areas": 9, "report_small": False},
     "min_tiles": {"min_tiles": 2},
     "max_tiles": {"max_tiles": 3},
     "max_dominance": {"max_dominance": 0.4},

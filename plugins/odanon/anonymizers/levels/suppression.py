@@ -16,10 +16,11 @@ class Suppression(Anonymizer):
     """Publishes the tile pairs that reach k and nothing else; nothing is generalised.
 
     Most matrices lose much: a loss above the budget is refused with the share that `suppression` must allow. All
-    units and limits are honoured, though `min_tiles` above the size of a tile leaves nothing to publish.
+    units and limits are honoured, but `min_tiles`.
     """
 
-    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"min_tiles"}
+    why_not: ClassVar[str] = "suppression publishes tiles as they are and joins nothing"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Publish every tile pair that keeps the promise, if the others are within the budget."""

@@ -49,7 +49,7 @@ def test_the_cut_is_the_lowest_within_the_budget(data: st.DataObject, town: City
     merges = data.draw(dendrograms(len(trips)))
     problem = town.problem(promise)
     budget = promise.budget(town.od.volume)
-    cluster, made = lowest_cut(merges, trips, problem.rows, problem.limits, problem.scratch(), budget)
+    cluster, made = lowest_cut(merges, trips, problem.evidence, problem.room(), budget)
     found = {frozenset(np.flatnonzero(cluster == c).tolist()) for c in set(cluster.tolist()) - {-1}}
     assert (made, found) == slow_cut(town, merges, promise)
 

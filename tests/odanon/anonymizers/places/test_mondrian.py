@@ -38,7 +38,7 @@ def test_cells_are_those_of_the_literal_recursion(town: City, promise: Mondrian)
     everything = list(range(len(town.od.pairs.trips)))
     assume(allowed(town.od, everything, promise))
     problem = town.problem(promise)
-    order, starts = partition(town.points, town.od.pairs.trips, problem.rows, problem.limits, problem.scratch())
+    order, starts = partition(town.points, town.od.pairs.trips, problem.evidence, problem.room())
     cells = [frozenset(order[a:b].tolist()) for a, b in pairwise(starts)]
     assert set(cells) == set(slow_cells(town, promise, everything))
 
@@ -111,7 +111,7 @@ def test_conformance():
 
 
 def test_limits_that_need_suppression_are_refused():
-    with pytest.raises(ValueError, match=r"mondrian leaves nothing out.*remove max_tiles"):
+    with pytest.raises(ValueError, match=r"mondrian draws boxes of any size.*remove max_tiles"):
         Mondrian(max_tiles=20)
 
 
