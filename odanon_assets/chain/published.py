@@ -11,7 +11,7 @@ from odanon.errors import OdanonError
 from odanon.gate.published import TOTAL
 from odanon.model.files import read_releases
 from odanon.model.promise import Promise
-from odanon.model.release_zones import release_zones
+from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down

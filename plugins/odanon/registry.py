@@ -19,6 +19,8 @@ STAGES = {
     "hierarchy": ("odanon.hierarchies", "build"),
     "anonymize": ("odanon.anonymizers", "anonymize"),
     "metrics": ("odanon.metrics", "evaluate"),
+    "checks": ("odanon.checks", "run"),
+    "store": ("odanon.stores", "open"),
     "engine": ("odanon.engines", "map"),
     "notify": ("odanon.notifiers", "notify"),
 }
@@ -83,25 +85,36 @@ def _type_name(field: dict[str, Any]) -> str:
     return str(field.get("const", field.get("type", "any")))
 
 
+@dataclass(frozen=True)
+class Broken:
+    """An installed plugin that cannot be used, and why; it keeps nothing else from working."""
+
+    stage: str
+    name: str
+    distribution: str
+    why: str
+
+
 @cache
-def _entry_points(stage: str) -> dict[str, EntryPoint]:
+def _entry_points(stage: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Entry points by name; more than one where installed packages offer different plugins of one name."""
     group, _ = STAGES[stage]
-    found: dict[str, EntryPoint] = {}
+    found: dict[str, dict[str, EntryPoint]] = {}
     for point in sorted(entry_points(group=group), key=lambda p: (p.name, p.value)):
-        if point.name in found and found[point.name].value != point.value:
-            raise OdanonError(
-                f"two installed packages offer the {stage} plugin {point.name!r}; uninstall or rename one of them"
-            )
-        found[point.name] = point
-    return found
+        found.setdefault(point.name, {})[point.value] = point
+    return {name: tuple(points.values()) for name, points in found.items()}
+
+
+def installed(stage: str) -> list[Plugin | Broken]:
+    """Every plugin of a stage by name, the broken ones too."""
+    return [_load(stage, name) for name in sorted(_entry_points(stage))]
 
 
 def names(stage: str) -> list[str]:
-    """Names of the installed plugins of a stage."""
-    return sorted(_entry_points(stage))
+    """Names of the installed plugins of a stage that work."""
+    return [found.name for found in installed(stage) if isinstance(found, Plugin)]
 
 
-@cache
 def find(stage: str, name: str) -> Plugin:
     """The plugin of this stage and name; an unknown name gets the nearest ones."""
     points = _entry_points(stage)
@@ -109,12 +122,28 @@ def find(stage: str, name: str) -> Plugin:
         near = difflib.get_close_matches(name, points, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"installed are: {', '.join(sorted(points)) or 'none'}"
         raise OdanonError(f"no {stage} plugin is called {name!r}; {hint} (`odanon plugins` lists them)")
-    point = points[name]
-    cls = point.load()
-    method = STAGES[stage][1]
-    if not callable(getattr(cls, method, None)):
-        raise OdanonError(f"the {stage} plugin {name!r} has no method {method}(); see `odanon.testing`")
-    return Plugin(stage, name, point.dist.name if point.dist else "unknown", cls)
+    found = _load(stage, name)
+    if isinstance(found, Broken):
+        raise OdanonError(f"the {stage} plugin {name!r} of {found.distribution} is broken: {found.why}")
+    return found
+
+
+@cache
+def _load(stage: str, name: str) -> Plugin | Broken:
+    points = _entry_points(stage)[name]
+    owners = ", ".join(sorted({point.dist.name if point.dist else "unknown" for point in points}))
+    if len(points) > 1:
+        return Broken(stage, name, owners, "two installed packages offer it; uninstall or rename one of them")
+    try:
+        cls = points[0].load()
+        method = STAGES[stage][1]
+        if not callable(getattr(cls, method, None)):
+            return Broken(stage, name, owners, f"it has no method {method}(); see `odanon.testing`")
+        found = Plugin(stage, name, owners, cls)
+        found.schema  # noqa: B018 - a class whose parameters cannot be told cannot be configured
+    except Exception as error:  # whatever a stranger's module does when it is imported
+        return Broken(stage, name, owners, f"{type(error).__name__} when it was loaded; reinstall or update {owners}")
+    return found
 
 
 def create(stage: str, name: str, parameters: dict[str, Any]) -> Any:
@@ -149,8 +178,3 @@ def explain(error: Any) -> str:
             return str(context["error"])
     message = error["msg"][0].lower() + error["msg"][1:]
     return f"{message}; correct the value"
-
-
-def all_plugins() -> list[Plugin]:
-    """Every installed plugin, by stage and name."""
-    return [find(stage, name) for stage in STAGES for name in names(stage)]

@@ -22,8 +22,8 @@ from typing import Any
 
 from odanon.product import Product
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
-from odanon.traces.simulated import Simulated
 from odanon_assets.chain import matrix, movement
 from odanon_assets.lake.lake import Lake
 

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
-from odanon.traces.simulated import Simulated
 
 DAY = date(2026, 3, 2)
 START = datetime(2026, 3, 1, 23, tzinfo=UTC)  # midnight in Paris

@@ -18,11 +18,11 @@ from odanon.reading.plausible import implausible
 from odanon.reading.pseudonym import pseudonyms
 from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
 from odanon.staypoints.frame import person_starts
 from odanon.traces.antennas import Antennas
 from odanon.traces.points import Points
-from odanon.traces.simulated import Simulated
 
 DAY = date(2026, 3, 2)
 START = datetime(2026, 3, 1, 23, tzinfo=UTC)  # midnight in Paris

@@ -24,12 +24,12 @@ from staypoints_truth import Score, Traces, antenna_city, gps_city, score
 
 from odanon.plugin import parameters_of
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.staypoints.dwell import Dwell
 from odanon.staypoints.frame import microseconds, person_starts, sort_points, times_us
 from odanon.staypoints.gap import Gap
 from odanon.staypoints.places import Places
 from odanon.staypoints.transit import Transit
-from odanon.traces.simulated import Simulated
 
 SHARED = Path(os.environ.get("ODANON_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 GEOLIFE = SHARED / "geolife" / "points_users_000-009.parquet"

@@ -7,7 +7,7 @@ from typing import Any
 from product_example import SMALL, small_product
 
 from odanon.product import Product
-from odanon.traces.simulated import Simulated
+from odanon.simulate.source import Simulated
 
 FIRST = date(2026, 3, 2)
 

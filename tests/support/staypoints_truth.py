@@ -12,9 +12,9 @@ from odanon.simulate.city import City, People, chunks, draw_people
 from odanon.simulate.mode import Mode
 from odanon.simulate.plan import timeline
 from odanon.simulate.records import concat, frame
+from odanon.simulate.source import Simulated
 from odanon.simulate.timeline import local_instant, true_stays
 from odanon.staypoints.frame import sort_points
-from odanon.traces.simulated import Simulated
 
 FIRST, DAYS = date(2026, 3, 2), 2
 DATES = [FIRST + timedelta(days=i) for i in range(DAYS)]

@@ -25,15 +25,17 @@ def plugins(
     if stage is not None and stage not in registry.STAGES:
         raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
     console = Console()
-    for found in registry.all_plugins():
-        if stage in (None, found.stage):
-            console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
-            console.print(f"  {found.summary}", highlight=False)
-            table = Table(box=None, padding=(0, 2), show_header=False)
-            for parameter in found.parameters:
-                table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
-            if table.row_count:
-                console.print(table)
+    for found in (found for name in registry.STAGES if stage in (None, name) for found in registry.installed(name)):
+        console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
+        if isinstance(found, registry.Broken):
+            console.print(f"  [red]broken: {found.why}[/red]", highlight=False)
+            continue
+        console.print(f"  {found.summary}", highlight=False)
+        table = Table(box=None, padding=(0, 2), show_header=False)
+        for parameter in found.parameters:
+            table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
+        if table.row_count:
+            console.print(table)
 
 
 def schema(

@@ -10,7 +10,7 @@ from odanon.errors import OdanonError
 from odanon.simulate.mode import Mode
 
 if TYPE_CHECKING:
-    from odanon.traces.simulated import Simulated
+    from odanon.simulate.source import Simulated
 
 
 def simulate(
@@ -67,7 +67,7 @@ def _source(**parameters: Any) -> "Simulated":
     """The plugin with these parameters; a wrong one is named as the option it came from."""
     from pydantic import ValidationError
 
-    from odanon.traces.simulated import Simulated
+    from odanon.simulate.source import Simulated
 
     try:
         return Simulated(**parameters)

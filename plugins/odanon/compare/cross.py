@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import Case
+from odanon.metrics.measure import every_figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
 _VIEWS = {"participants": "", "population": "_population"}
-_METRICS = ("GDM", "Gbar", "E", "D", "S_share", "C_DM", "C_AVG")
 
 
 def counted_by_weight(od: ODMatrix, unit: float) -> ODMatrix:
@@ -59,6 +59,8 @@ def cross_table(compared: pd.DataFrame) -> pd.DataFrame:
 
     `protect` and `threshold` say what was promised, `measured_on` whose volumes the metrics sum.
     """
+    headed = [figure.name for figure in every_figure().values() if figure.symbol]
+    metrics = [name for name in headed if f"{name}_population" in compared]
     rows = []
     for row in compared[compared["protect"] != ""].to_dict("records"):
         threshold = {"persons": "k persons", "population": "k persons and their weight", "trips": "k trips"}
@@ -79,7 +81,7 @@ def cross_table(compared: pd.DataFrame) -> pd.DataFrame:
                     "cells_below": row.get(f"cells_below{suffix}"),
                     "origins": row.get("origin_areas"),
                     "destinations": row.get("destination_areas"),
-                    **{name: row.get(f"{name}{suffix}") for name in _METRICS},
+                    **{name: row.get(f"{name}{suffix}") for name in metrics},
                 }
             )
     return pd.DataFrame(rows)

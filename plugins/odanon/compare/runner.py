@@ -14,12 +14,9 @@ from typing import Any
 import pandas as pd
 
 from odanon.compare.plan import EVERYBODY, Case, Plan
+from odanon.metrics.measure import every_figure
 
 _FIRST = ["algorithm", "k", "unit", "suppression", "status"]
-_MEASURED = [
-    *("Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "GDM", "GDM_median", "GDM_sd", "MAO", "MAD"),
-    *("flows", "origin_areas", "destination_areas", "min_persons", "min_trips", "density"),
-]
 
 
 def run_plan(plan: Plan, workers: int = 0) -> Iterator[dict[str, Any]]:
@@ -80,5 +77,5 @@ def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
     everybody_first = table["segment"].where(table["segment"] != EVERYBODY, "")
     ranked = table.assign(segment=everybody_first).sort_values(order)
     table = table.loc[ranked.index].reset_index(drop=True)
-    columns = [*_FIRST, *_MEASURED, "cpu_s", "peak_mb"]
+    columns = [*_FIRST, *(name for name in every_figure() if name in table), "cpu_s", "peak_mb"]
     return table.reindex(columns=[*columns, *(name for name in table.columns if name not in columns)])

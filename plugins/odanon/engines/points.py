@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odanon.errors import OdanonError
+from odanon.reading.plausible import implausible
 
 POINTS = pa.schema(
     [("person", pa.int64()), ("time", pa.timestamp("us", "UTC")), ("lat", pa.float64()), ("lon", pa.float64())]
@@ -61,7 +62,6 @@ def deal_points(points: pd.DataFrame, buckets: int) -> list[tuple[int, pa.Record
 def collect_bucket(points: pa.Table, target: Path) -> Collected:
     """Sort a bucket by person and time, drop repeated and implausible rows (PRIVACY rule 11), write it as Parquet."""
     from odanon.engines.kernels import collect, runs_of
-    from odanon.reading.plausible import implausible
 
     columns = {name: _numpy(points.column(name)) for name in points.column_names}
     person, time, lat, lon = (columns[name] for name in POINTS.names)

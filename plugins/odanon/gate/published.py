@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
-
-TOTAL = "all"  # the segment of everybody
+from odanon.model.release import TOTAL
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator
 
-from odanon.model.tiles import FloatArray
+from odanon.geo.arrays import FloatArray
 
 AUTO = "auto"
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
-from odanon.model.tiles import FloatArray, ObjectArray
+from odanon.geo.arrays import FloatArray, ObjectArray
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame

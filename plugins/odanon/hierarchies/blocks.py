@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from odanon.geo.crs import resolve, to_metres
 from odanon.model.hierarchy import VIRTUAL_ROOT
 from odanon.model.tiles import GridCells, ObjectArray, Tiles
 from odanon.zoning.grid import cell_label
@@ -28,8 +29,6 @@ def finest_blocks(tiles: Tiles, factor: int, cell_m: float, crs: str) -> GridCel
     if tiles.cells is not None:
         cells = tiles.cells
         return GridCells(cells.row // factor, cells.col // factor, cells.cell_m * factor)
-    from odanon.geo.crs import resolve, to_metres
-
     x, y = to_metres(tiles.lat, tiles.lon, resolve(crs, tiles.lat, tiles.lon))
     return GridCells(np.floor(y / cell_m).astype(np.int64), np.floor(x / cell_m).astype(np.int64), cell_m)
 

@@ -1,12 +1,15 @@
 """What a release costs in precision and in volume: G, Gbar and S (ALGORITHMS, Costs; 000 equation 3)."""
 
+from typing import ClassVar
+
 import pandas as pd
 
-from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.metrics.measured import Measured
+from odanon.metrics.volumes import Volumes, named, unnamed
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.plugin import parameter, plugin
+from odanon.plugin import plugin
 
 _ADDED = ("volume", "published", "S", "G")
 _LARGEST = ("origin_areas", "destination_areas")
@@ -20,6 +23,7 @@ _FIGURES = (
         unit="tiles",
         public="gbar",
         symbol="Ḡ",
+        best="least",
         headline=True,
     ),
     Figure(
@@ -30,6 +34,7 @@ _FIGURES = (
         public="suppressed_share",
         tells_suppressed="summand",
         symbol="S",
+        best="least",
         headline=True,
     ),
     Figure(
@@ -63,19 +68,15 @@ _SHAPE = (
 
 
 @plugin
-class Generalisation:
+class Generalisation(Measured):
     """Generalisation error G and its mean Gbar (2 = nothing generalised), suppressed volume S, size of the release."""
 
-    measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
-
-    @classmethod
-    def applicable(cls, od: ODMatrix, release: Release) -> list["Generalisation"]:
-        """One for each measure that the matrix allows."""
-        return [cls(measure=measure) for measure in measures(od, release)]
+    told: ClassVar[tuple[Figure, ...]] = _FIGURES
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return (*declared(_FIGURES, self.measure), *_SHAPE)
+        """Those of the measure, and the shape of the release, which is the same whatever is summed."""
+        return (*super().figures, *_SHAPE)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Figures of one matrix.

@@ -1,11 +1,12 @@
 """The figures every release carries: every installed metric that its matrix allows."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from odanon import registry
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
@@ -21,10 +22,22 @@ def metrics_for(od: ODMatrix, release: Release) -> "list[Metric]":
     A metric that measures several things, or not every matrix, says so in its class method `applicable`.
     """
     found: list[Metric] = []
-    for name in registry.names("metrics"):
-        cls = registry.find("metrics", name).cls
+    for cls in _installed():
         found += cls.applicable(od, release) if hasattr(cls, "applicable") else [cls()]
     return found
+
+
+def every_figure() -> dict[str, Figure]:
+    """What installed metrics can tell, by name.
+
+    A metric that measures several things has a class method `every` that lists all of them.
+    """
+    metrics = [metric for cls in _installed() for metric in (cls.every() if hasattr(cls, "every") else [cls()])]
+    return {figure.name: figure for metric in metrics for figure in metric.figures}
+
+
+def _installed() -> list[Any]:
+    return [registry.find("metrics", name).cls for name in registry.names("metrics")]
 
 
 def measured_window(

@@ -1,13 +1,16 @@
 """What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4)."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 
-from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.metrics.measured import Measured
+from odanon.metrics.volumes import Volumes, named, unnamed
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.plugin import parameter, plugin
+from odanon.plugin import plugin
 
 _FIGURES = (
     Figure(
@@ -17,29 +20,26 @@ _FIGURES = (
         public="reconstruction_loss",
         tells_suppressed="summand",
         symbol="E",
+        best="least",
         headline=True,
     ),
     Figure(
-        "D", "distance of the distributions", "as E, of shares instead of trips", tells_suppressed="yes", symbol="D"
+        "D",
+        "distance of the distributions",
+        "as E, of shares instead of trips",
+        tells_suppressed="yes",
+        symbol="D",
+        best="least",
     ),
     Figure("absolute_error", "absolute error", "E times all trips", tells_suppressed="yes"),
 )
 
 
 @plugin
-class Reconstruction:
+class Reconstruction(Measured):
     """Reconstruction loss E and distribution distance D between the spread-out release and the matrix."""
 
-    measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
-
-    @classmethod
-    def applicable(cls, od: ODMatrix, release: Release) -> list["Reconstruction"]:
-        """One for each measure that the matrix allows."""
-        return [cls(measure=measure) for measure in measures(od, release)]
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        return declared(_FIGURES, self.measure)
+    told: ClassVar[tuple[Figure, ...]] = _FIGURES
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """E = (1/V) sum |r - v| (000 equation 2; 002 equation 4.5), D = sum |r/V+ - v/V| (000 equation 4).

@@ -1,15 +1,18 @@
 """How large the areas are that trips are published for: MAO and MAD (001 section 3)."""
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.metrics.measured import Measured
+from odanon.metrics.volumes import Volumes, named, unnamed
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Areas, Release
-from odanon.plugin import parameter, plugin
+from odanon.plugin import plugin
 
 _FIGURES = (
     Figure("MAO", "origin area", "mean area of a trip's origin", "km2", symbol="MAO km²"),
@@ -18,20 +21,15 @@ _FIGURES = (
 
 
 @plugin
-class Surface:
+class Surface(Measured):
     """Mean area of origins (MAO) and of destinations (MAD) that trips are published for, in km2."""
 
-    measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
+    told: ClassVar[tuple[Figure, ...]] = _FIGURES
 
     @classmethod
-    def applicable(cls, od: ODMatrix, release: Release) -> list["Surface"]:
-        """One for each measure that the matrix allows, where the areas of tiles are known."""
-        known = od.ground is not None and od.ground.measurable
-        return [cls(measure=measure) for measure in measures(od, release)] if known else []
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        return declared(_FIGURES, self.measure)
+    def applicable(cls, od: ODMatrix, release: Release) -> "list[Surface]":
+        """None where nobody knows how large the tiles are."""
+        return super().applicable(od, release) if od.ground is not None and od.ground.measurable else []
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """MAO = sum v |o| a / sum v and MAD = sum v |d| a / sum v over the published flows (001 section 3).

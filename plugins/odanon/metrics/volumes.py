@@ -13,13 +13,12 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.metrics import kernels
-from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
 Measure = Literal["trips", "persons", "weight"]
 
-_SUFFIX = {"trips": "", "persons": "_persons", "weight": "_population"}
+SUFFIX: dict[Measure, str] = {"trips": "", "persons": "_persons", "weight": "_population"}
 
 
 class Volumes:
@@ -98,19 +97,14 @@ def measures(od: ODMatrix, release: Release) -> list[Measure]:
     return known
 
 
-def declared(figures: tuple[Figure, ...], measure: Measure) -> tuple[Figure, ...]:
-    """The figures of a measure under their own names."""
-    return tuple(figure.named(_SUFFIX[measure]) for figure in figures)
-
-
 def named(figures: dict[str, float], measure: Measure) -> dict[str, float]:
     """Figures of people and of the population say so in their names, so that all views fit in one table."""
-    return {f"{name}{_SUFFIX[measure]}": value for name, value in figures.items()}
+    return {f"{name}{SUFFIX[measure]}": value for name, value in figures.items()}
 
 
 def unnamed(figures: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """The columns of a measure under their plain names."""
-    suffix = _SUFFIX[measure]
+    suffix = SUFFIX[measure]
     own = [name for name in figures.columns if name.endswith(suffix)]
     return figures[own].rename(columns=lambda name: name.removesuffix(suffix))
 

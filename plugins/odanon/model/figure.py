@@ -1,7 +1,7 @@
 """A figure declares itself once: manifest, UI, terminal, report, comparison and documentation read the declaration."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["ratio", "count", "size", "fewest"]
 Tells = Literal["no", "summand", "yes"]
@@ -24,7 +24,8 @@ class Figure:
     kind: Kind = "ratio"
     public: str | None = None  # its name in the manifest; None: restricted to the publisher
     tells_suppressed: Tells = "no"
-    symbol: str = ""  # its heading in comparisons; without one it is in their tables only
+    symbol: str = ""  # its heading on the page of a comparison; without one it is in the files only
+    best: Literal["", "least", "most"] = ""  # which value a comparison marks
     headline: bool = False  # one of the few that people look at first
 
     def named(self, suffix: str) -> "Figure":
@@ -38,7 +39,13 @@ class Figure:
         if value != value:
             return "–"
         if self.unit == "share":
-            return f"{100 * value:.3g} %".replace("-0 %", "0 %")
-        if self.kind in ("count", "size", "fewest") and float(value).is_integer():
-            return f"{value:,.0f}"
-        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+            return f"{100 * value:.3g} %"
+        if abs(value) >= 1e7 and self.kind == "ratio":
+            return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """What a manifest says of it, so that whoever reads it alone knows what it means."""
+        said = {"label": self.label, "meaning": self.meaning, "headline": self.headline}
+        return {**said, "unit": self.unit} if self.unit else said

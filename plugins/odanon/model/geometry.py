@@ -7,24 +7,25 @@ fraction of one such cell.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import shapely
-from shapely import MultiPolygon
 
 from odanon.errors import OdanonError
+from odanon.geo.h3shape import outline
 from odanon.geo.layers import polygonal
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy, IntArray
 from odanon.model.tiles import Tiles
 
+if TYPE_CHECKING:
+    from shapely import MultiPolygon
+
 EXACT_CELLS = 7**5
 
 
-def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiPolygon]:
+def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "list[MultiPolygon]":
     """One MultiPolygon in EPSG:4326 per node: the union of its tiles, as the tree's coverage counts them."""
-    from odanon.geo.h3shape import outline
-
     if tree.kind == "h3" and tree.coverage == "full":
         return [outline(h3_cells(tree, int(node), EXACT_CELLS)) for node in nodes]
     if tiles.kind == "h3":
@@ -33,9 +34,9 @@ def node_geometry(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> list[MultiP
     return [unions[int(node)] for node in nodes]
 
 
-def members_geometry(tree: Hierarchy, tiles: Tiles, members: list[IntArray]) -> list[MultiPolygon]:
+def members_geometry(tree: Hierarchy, tiles: Tiles, members: list[IntArray]) -> "list[MultiPolygon]":
     """One MultiPolygon in EPSG:4326 per set of tile ranks: the union of those tiles."""
-    from odanon.geo.h3shape import outline
+    import shapely
 
     names = tree.label[tree.tiles]
     if tiles.kind == "h3":
@@ -44,8 +45,9 @@ def members_geometry(tree: Hierarchy, tiles: Tiles, members: list[IntArray]) -> 
     return [shapely.orient_polygons(polygonal(shapely.union_all(shape[ranks]))) for ranks in members]
 
 
-def node_area_km2(geometry: list[MultiPolygon]) -> npt.NDArray[np.float64]:
+def node_area_km2(geometry: "list[MultiPolygon]") -> npt.NDArray[np.float64]:
     """Geodesic areas on WGS 84 of geometries in EPSG:4326."""
+    import shapely
     from pyproj import Geod
 
     geod = Geod(ellps="WGS84")
@@ -68,8 +70,10 @@ def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:
     return [child for cell in tops for child in h3.cell_to_children(cell, resolution)]
 
 
-def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> Iterator[tuple[int, MultiPolygon]]:
+def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "Iterator[tuple[int, MultiPolygon]]":
     """Unions in post-order, each reusing the unions already made of nodes below it."""
+    import shapely
+
     tile_shape = tiles.geometry[_positions(tiles, tree.label[tree.tiles])]
     done: list[tuple[int, MultiPolygon]] = []
     for node in nodes.tolist():

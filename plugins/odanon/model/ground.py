@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.model.geometry import node_area_km2
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 
@@ -43,8 +44,6 @@ class Ground:
 
     def _km2_of(self, names: npt.NDArray[np.object_]) -> Floats:
         import h3
-
-        from odanon.model.geometry import node_area_km2
 
         if self.tiles is None or self.tiles.kind == "h3":
             return np.array([h3.cell_area(name, unit="km^2") for name in names.tolist()])

@@ -10,6 +10,8 @@ import pandas as pd
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 
+TOTAL = "all"  # the segment of everybody
+
 
 @dataclass(frozen=True, eq=False)
 class Areas:

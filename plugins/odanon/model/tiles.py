@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
-
-FloatArray = npt.NDArray[np.float64]
-ObjectArray = npt.NDArray[np.object_]
+from odanon.geo.arrays import FloatArray, ObjectArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,95 @@
-"""The zones table: one row per published area, as the stores keep it (ARCHITECTURE, Data)."""
+"""The zones table: one row per published area, as the stores keep it: tree nodes, and areas that only a release knows."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from odanon.geo.layers import polygonal
+from odanon.model.geometry import EXACT_CELLS, h3_cells, members_geometry, node_area_km2, node_geometry
 from odanon.model.hierarchy import Hierarchy, IntArray
+from odanon.model.release import Areas, Release
 from odanon.model.tiles import Tiles
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
+
+_REST = "rest of "  # how `small` names what an area leaves out
+
+Area = tuple[Areas, int]
+
+
+def release_zones(releases: Iterable[Release], tree: Hierarchy, tiles: Tiles) -> "GeoDataFrame":
+    """One row per area of the releases, both sides, in node order; `zones_table` names the columns.
+
+    After the nodes come the areas that are none: a box is the union of its member tiles; a rest (of the map, seen
+    from one area) is everything that the flows beside it leave of the root, with its members unlisted.
+    """
+    node_of = {label: node for node, label in enumerate(tree.label.tolist())}
+    nodes: set[int] = set()
+    boxes: dict[str, Area] = {}
+    rests: dict[str, Area] = {}
+    beside: dict[str, set[int]] = {}
+    for release in releases:
+        for side, other, areas in (
+            ("origin", "destination", release.origins),
+            ("destination", "origin", release.destinations),
+        ):
+            for number, label in enumerate(areas.label.tolist()):
+                if label in node_of:
+                    nodes.add(node_of[label])
+                elif label.startswith(_REST):
+                    rests[label] = areas, number
+                    others = _beside(release.flows, label, side, other)
+                    beside[label] = {node_of[name] for name in others if name in node_of}
+                else:
+                    boxes[label] = areas, number
+    parts = [zones_table(tree, tiles, np.array(sorted(nodes), dtype=np.int64))]
+    if boxes:
+        members = [areas.members[areas.start[n] : areas.start[n + 1]] for areas, n in boxes.values()]
+        names = tree.label[tree.tiles]
+        listed = [names[ranks].tolist() for ranks in members]
+        parts.append(_rows(boxes, tree, members_geometry(tree, tiles, list(members)), listed))
+    if rests:
+        parts.append(_rows(rests, tree, _rest_shapes(list(beside.values()), tree, tiles), None))
+    return parts[0] if len(parts) == 1 else pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def _beside(flows: pd.DataFrame, label: str, side: str, other: str) -> set[str]:
+    """The areas on the same side of the other flows of a rest's partner."""
+    partner = flows.loc[flows[side] == label, other].iloc[0]
+    return set(flows.loc[flows[other] == partner, side]) - {label}
+
+
+def _rest_shapes(beside: list[set[int]], tree: Hierarchy, tiles: Tiles) -> list[Any]:
+    import shapely
+
+    (whole,) = node_geometry(tree, tiles, np.array([tree.root]))
+    shapes = []
+    for others in beside:
+        taken = node_geometry(tree, tiles, np.array(sorted(others), dtype=np.int64)) if others else []
+        shapes.append(polygonal(shapely.difference(whole, shapely.union_all(taken))))
+    return shapes
+
+
+def _rows(
+    found: dict[str, Area], tree: Hierarchy, shapes: list[Any], members: list[list[str]] | None
+) -> "GeoDataFrame":
+    from geopandas import GeoDataFrame
+
+    return GeoDataFrame(
+        {
+            "zone_id": list(found),
+            "hierarchy": tree.kind,
+            "level": np.array([areas.level[number] for areas, number in found.values()]),
+            "n_tiles": np.array([areas.n_tiles[number] for areas, number in found.values()]),
+            "area_km2": node_area_km2(shapes),
+            "tiles": members,
+        },
+        geometry=shapes,
+        crs="EPSG:4326",
+    )
 
 
 def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame":
@@ -19,8 +100,6 @@ def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame
     cell id: a tile belongs to the zone that is its H3 parent).
     """
     from geopandas import GeoDataFrame
-
-    from odanon.model.geometry import node_area_km2, node_geometry
 
     nodes = np.asarray(nodes, dtype=np.int64)
     geometry = node_geometry(tree, tiles, nodes)
@@ -39,8 +118,6 @@ def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame
 
 
 def _member_tiles(tree: Hierarchy, node: int) -> list[str] | None:
-    from odanon.model.geometry import EXACT_CELLS, h3_cells
-
     if tree.kind == "h3" and tree.coverage == "full":
         too_many = tree.n_tiles[node] > EXACT_CELLS
         return None if too_many else sorted(h3_cells(tree, node, EXACT_CELLS))

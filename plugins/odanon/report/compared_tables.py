@@ -6,44 +6,48 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.metrics.measure import every_figure
 from odanon.metrics.sizes import STEPS
+from odanon.model.figure import Figure
 from odanon.report.page import in_words, text
 
-# Metrics of the papers with their headings; of each k the smallest is marked.
-_MEASURED = {"Gbar": "Ḡ", "E": "E", "D": "D", "S_share": "S", "C_DM": "C_DM", "C_AVG": "C_AVG"}
-_PLACED = {"GDM": "GDM m", "MAO": "MAO km²", "MAD": "MAD km²"}
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
-_LEGEND = (
-    "Ḡ: mean tiles per trip, origin plus destination (2 = nothing generalised). E: reconstruction loss per trip. D: distance"
-    " between the distributions. S: share left out. C_DM: discernibility. C_AVG: mean flow over k. GDM: mean metres from the"
-    " end of a trip to the centre it is published at. MAO, MAD: mean area of origins and destinations. The best of each k within"
-    " the budget is marked. CPU seconds are those of the algorithm alone, peak memory that of its process."
+_COSTS_LEGEND = (
+    "The best of each k within the budget is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
+    " process."
 )
 
 
 def runs_tables(compared: pd.DataFrame) -> str:
     """All runs measured in trips and, folded away, in people and by weights where the input has them."""
-    parts = []
+    parts, headed = [], [figure for figure in every_figure().values() if figure.symbol]
     for suffix, words in _VIEWS:
-        if f"Gbar{suffix}" not in compared:
+        mine = [figure for figure in headed if _view_of(figure) == suffix and _known(compared, figure.name)]
+        if not mine:
             continue
-        placed = {name: head for name, head in _PLACED.items() if _known(compared, f"{name}{suffix}")}
         shape = {} if suffix else {"shape": "origins × destinations"}
-        metrics = {f"{name}{suffix}": head for name, head in {**_MEASURED, **placed}.items()}
-        table = _runs(compared, metrics, {**shape, **({} if suffix else _COSTS)})
+        table = _runs(compared, mine, {**shape, **({} if suffix else _COSTS)})
         opened = " open" if suffix != "_persons" else ""
         parts.append(f"<details{opened}><summary>Measured {words}</summary>{table}</details>")
-    return f'{"".join(parts)}<p class="note">{text(_LEGEND)}</p>'
+    legend = " ".join(
+        f"{figure.symbol}: {figure.label}, {figure.meaning}." for figure in headed if not _view_of(figure)
+    )
+    return f'{"".join(parts)}<p class="note">{text(f"{legend} {_COSTS_LEGEND}")}</p>'
 
 
-def _runs(compared: pd.DataFrame, metrics: dict[str, str], others: dict[str, str]) -> str:
-    columns = {**metrics, **others}
+def _view_of(figure: Figure) -> str:
+    """What it sums, as the ending of its name."""
+    return next((suffix for suffix, _ in _VIEWS if suffix and figure.name.endswith(suffix)), "")
+
+
+def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str]) -> str:
+    columns = {**{figure.name: figure.symbol for figure in figures}, **others}
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
     rows = []
     for k, group in compared.groupby("k", sort=True):
         within = group[group["S_share"].between(0, group["suppression"])]  # noise may add volume
-        best = {name: within[name].min() for name in metrics if not name.startswith(("MAO", "MAD"))}
+        best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{text(row['algorithm'])}</td><td>{text(k)}</td>"
             if row["status"] != "done":
@@ -98,11 +102,11 @@ def cross_section(compared: pd.DataFrame) -> str:
     if not (compared["protect"] != "").any():
         return ""
     names = ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below")
-    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *_MEASURED.values(), "GDM m"))
+    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in _crossed(compared))))
     rows = []
     for _, group in compared.groupby(["segment", "k", "algorithm"], sort=False):
         for at, row in enumerate(group.to_dict("records")):
-            rows.append(_cross_rows(row, first=at == 0))
+            rows.append(_cross_rows(row, _crossed(compared), first=at == 0))
     return (
         '<section aria-labelledby="cross-title"><h2 id="cross-title">Protect one, measured on the other</h2>'
         '<p class="note">Participants are protected by k different people in every cell; the population by k people who'
@@ -114,7 +118,7 @@ def cross_section(compared: pd.DataFrame) -> str:
     )
 
 
-def _cross_rows(row: dict[str, Any], *, first: bool) -> str:
+def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> str:
     """Two rows of one case: measured on participants and on the population."""
     k, weight = in_words(row["k"]), in_words(row["k_population"])
     promise, safe = {
@@ -129,18 +133,22 @@ def _cross_rows(row: dict[str, Any], *, first: bool) -> str:
     start = f"{named}<td{span}>{text(promise)}{mark}</td>"
     if not done:
         why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
-        return (
-            f'<tr{_class("first", first)}>{start}<td colspan="{5 + len(_MEASURED)}" class="why">{text(why)}</td></tr>'
-        )
+        return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(why)}</td></tr>'
     start += f"<td{span}>{text(_figure('shape', row))}</td>"
     views = []
     for view, suffix, least in (("participants", "", "min_persons"), ("population", "_population", "min_weight")):
         below = f"cells_below{suffix}"
         cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row))}</td>']
         cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row))}</td>")
-        cells += [f"<td>{text(_figure(f'{name}{suffix}', row))}</td>" for name in (*_MEASURED, "GDM")]
+        cells += [f"<td>{text(_figure(f'{figure.name}{suffix}', row))}</td>" for figure in figures]
         views.append("".join(cells))
     return f"<tr{_class('first', first)}>{start}{views[0]}</tr><tr>{views[1]}</tr>"
+
+
+def _crossed(compared: pd.DataFrame) -> list[Figure]:
+    """The figures that are measured on both views."""
+    headed = [figure for figure in every_figure().values() if figure.symbol and not _view_of(figure)]
+    return [figure for figure in headed if _known(compared, f"{figure.name}_population")]
 
 
 def _known(compared: pd.DataFrame, name: str) -> bool:
@@ -157,8 +165,5 @@ def _figure(name: str, row: dict[str, Any]) -> str:
     value = row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
-    if name.startswith("S_share"):
-        return f"{value:.1%}".replace("-0.0%", "0.0%")
-    if name.startswith("C_DM"):
-        return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
-    return in_words(float(value))
+    declared = every_figure().get(name)
+    return in_words(float(value)) if declared is None else declared.in_words(float(value))

@@ -31,30 +31,9 @@ _STEPS = {
     "od_pairs": "tile pairs",
 }
 
-# Key figures: metric, label, what it means.
-_CARDS = (
-    ("trips_published", "trips published", "counted in some published flow"),
-    ("flows", "flows", "rows: origin, destination and time bin"),
-    ("suppressed_share", "of trips left out", "too few people went that way, even between large areas"),
-    ("persons_min_band", "people, at the fewest", "behind the smallest published flow"),
-    ("gbar", "tiles per trip", "mean size of origin plus destination; 2 means nothing was enlarged"),
-    ("reconstruction_loss", "reconstruction loss", "flows spread back over their tiles: 0 is perfect, 2 the worst"),
-)
-_SHARES = {"suppressed_share"}
-
-# What k does not promise: figure of the risk report, what it says, whether it is a share.
-_RISKS = (
-    ("risk_prosecutor_mean", "mean chance to name a person who is known to be in a flow", True),
-    ("risk_prosecutor_at_most", "the same, at the most", True),
-    (
-        "risk_membership_auc",
-        "telling whether a person took part, in a fixed test city: 0.5 is guessing, 1 certainty",
-        False,
-    ),
-    ("risk_homogeneity_mean", "of an origin's people take its commonest flow, on average", True),
-    ("risk_homogeneous_tiles_mean", "tiles to which that flow leads", False),
-    ("risk_dominated_share", "of the flows have a person with more than a quarter of the trips", True),
-)
+# Key figures that come first, in this order; others that their metric calls a headline follow.
+_FIRST_CARDS = ("trips_published", "flows", "suppressed_share", "persons_min_band", "gbar", "reconstruction_loss")
+_RISK = "risk_"  # how the figures of the risk report begin
 
 
 def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[str, Any]) -> str:
@@ -72,11 +51,11 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
         summary=_summary(facts, tables),
         warning=_warning(facts),
         steps=_steps(facts),
-        cards=_cards(facts["metrics"]),
+        cards=_cards(facts),
         timezone=text(facts["timezone"]),
         parameters=table_rows(facts["parameters"]),
-        risks=_risks(facts["metrics"]),
-        metrics=table_rows({name: value for name, value in facts["metrics"].items() if not name.startswith("risk_")}),
+        risks=_risks(facts),
+        metrics=table_rows({name: value for name, value in facts["metrics"].items() if not name.startswith(_RISK)}),
         versions=table_rows(facts.get("versions") or {}),
         citation=_citation(facts),
     )
@@ -143,12 +122,11 @@ def _steps(facts: Mapping[str, Any]) -> str:
     return "".join(f"<li><strong>{text(in_words(n))}</strong> {label}</li>" for n, label in steps)
 
 
-def _cards(metrics: Mapping[str, Any]) -> str:
-    cards = [
-        _card(_percent(metrics[key]) if key in _SHARES else in_words(metrics[key]), label, meaning)
-        for key, label, meaning in _CARDS
-        if metrics.get(key) is not None
-    ]
+def _cards(facts: Mapping[str, Any]) -> str:
+    metrics, declared = facts["metrics"], facts["figures"]
+    headlines = sorted(name for name, said in declared.items() if said["headline"] and name not in _FIRST_CARDS)
+    wanted = [name for name in (*_FIRST_CARDS, *headlines) if metrics.get(name) is not None and name in declared]
+    cards = [_card(_value(metrics[name], declared[name]), *_words(declared[name])) for name in wanted]
     sides = [metrics.get("origin_areas"), metrics.get("destination_areas")]
     if None not in sides:
         cards.insert(
@@ -157,12 +135,21 @@ def _cards(metrics: Mapping[str, Any]) -> str:
     return "".join(cards)
 
 
-def _risks(metrics: Mapping[str, Any]) -> str:
+def _words(declared: Mapping[str, Any]) -> tuple[str, str]:
+    return text(declared["label"]), text(declared["meaning"])
+
+
+def _value(value: Any, declared: Mapping[str, Any]) -> str:
+    return _percent(value) if declared.get("unit") == "share" else in_words(value)
+
+
+def _risks(facts: Mapping[str, Any]) -> str:
     """The public part of the risk report; nothing for a release without one."""
-    known = [(metrics[name], meaning, share) for name, meaning, share in _RISKS if metrics.get(name) is not None]
+    metrics, declared = facts["metrics"], facts["figures"]
+    known = [name for name in declared if name.startswith(_RISK) and metrics.get(name) is not None]
     rows = "".join(
-        f'<tr><td>{text(_percent(value) if share else in_words(value))}</td><th scope="row">{meaning}</th></tr>'
-        for value, meaning, share in known
+        f'<tr><td>{text(_value(metrics[name], declared[name]))}</td><th scope="row">{text(declared[name]["meaning"])}</th></tr>'
+        for name in known
     )
     return f'<h2>Risk that remains</h2><table class="facts risks"><tbody>{rows}</tbody></table>' if rows else ""
 

@@ -18,15 +18,6 @@ from odanon.model.release import Release
 from odanon.risk.bands import rounded
 from odanon.risk.closeness import MOST_MOVED, closeness
 
-# The figures for readers; `membership_auc` is that of the anonymiser in the fixed city.
-PUBLIC = (
-    "prosecutor_at_most",
-    "prosecutor_mean",
-    "dominated_share",
-    "homogeneity_mean",
-    "homogeneous_tiles_mean",
-    "membership_auc",
-)
 DOMINANT = 0.25  # a person with a larger share of a flow's trips dominates it
 _ENDS = ["origin", "destination"]
 

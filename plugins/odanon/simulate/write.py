@@ -36,8 +36,8 @@ from odanon.simulate.gps import day_points
 from odanon.simulate.mode import Mode
 from odanon.simulate.plan import timeline
 from odanon.simulate.records import Records, concat, frame
+from odanon.simulate.source import Simulated
 from odanon.simulate.timeline import local_instant, true_stays, true_trips
-from odanon.traces.simulated import Simulated
 
 _CHUNKS_PER_FILE = 20
 _MANIFEST = "city.json"

@@ -14,8 +14,8 @@ import pandas as pd
 from odanon.door import Released
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Areas, Release
-from odanon.model.release_zones import release_zones
 from odanon.model.tiles import Tiles
+from odanon.model.zones import release_zones
 from odanon.plugin import parameters_of
 from odanon.protocols import Anonymizes
 

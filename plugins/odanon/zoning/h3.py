@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.geo.h3shape import outline
 from odanon.model.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
 
@@ -58,8 +59,6 @@ class H3Zoning:
 
 
 def _hexagons(cells: ObjectArray) -> ObjectArray:
-    from odanon.geo.h3shape import outline
-
     shapes = np.empty(len(cells), dtype=object)
     shapes[:] = [outline([cell]) for cell in cells]
     return shapes

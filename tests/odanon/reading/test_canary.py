@@ -22,7 +22,7 @@ import pytest
 from product_example import small_product
 
 from odanon.reading.pseudonym import KEY_VARIABLE
-from odanon.traces.simulated import Simulated
+from odanon.simulate.source import Simulated
 from odanon_assets.platform.launch import run_days
 
 ID = "CANARY0600000001"

@@ -11,8 +11,8 @@ from product_example import small_product
 from odanon.errors import OdanonError
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
-from odanon.traces.simulated import Simulated
 from odanon_assets.chain.stages import run_stage
 from odanon_assets.lake.lake import Lake, default_root
 

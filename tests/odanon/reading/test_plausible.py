@@ -14,8 +14,8 @@ from odanon.reading.validate import Tally, validate
 from odanon.simulate.city import Stream, draw_people
 from odanon.simulate.dirt import soil_points
 from odanon.simulate.gps import day_points
+from odanon.simulate.source import Simulated
 from odanon.staypoints.frame import person_starts, sort_points
-from odanon.traces.simulated import Simulated
 
 START, END = datetime(2026, 3, 1, 23, tzinfo=UTC), datetime(2026, 3, 2, 23, tzinfo=UTC)  # a day in Paris
 LYON = (45.75, 4.85)

@@ -16,8 +16,8 @@ from odanon.commands.simulate import simulate
 from odanon.errors import OdanonError
 from odanon.plugin import parameters_of
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
-from odanon.traces.simulated import Simulated
 
 SOURCE = Simulated(people=620, seed=11, dirt=0.02)
 SPRING_FORWARD = date(2026, 3, 29)  # 23 hours in Paris

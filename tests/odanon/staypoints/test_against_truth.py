@@ -8,10 +8,10 @@ from staypoints_rules import ODANON, rule_stays
 from staypoints_truth import antenna_city, gps_city, score
 
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.staypoints.dwell import Dwell
 from odanon.staypoints.frame import sort_points
 from odanon.staypoints.transit import Transit
-from odanon.traces.simulated import Simulated
 
 
 @pytest.mark.parametrize(("noise_m", "stray"), [(10, 0.0), (10, 0.02), (30, 0.02), (10, 0.05)])

@@ -15,13 +15,13 @@ from odanon import registry
 from odanon.errors import OdanonError
 from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
 from odanon.traces.antennas import Antennas
 from odanon.traces.logs import Logs
 from odanon.traces.multimno import Multimno, trips_between_stays
 from odanon.traces.points import Points
 from odanon.traces.ready import OdTable, Trips
-from odanon.traces.simulated import Simulated
 from odanon.traces.sql import Sql
 from odanon.trips.build import TRIP_COLUMNS
 

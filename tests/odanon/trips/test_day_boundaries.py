@@ -11,9 +11,9 @@ from staypoints_truth import DATES, Traces, antenna_city, gps_city
 
 from odanon.model.window import day_window
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
 from odanon.staypoints.dwell import Dwell
 from odanon.staypoints.transit import Transit
-from odanon.traces.simulated import Simulated
 from odanon.trips.build import build_trips
 
 PARIS = ZoneInfo("Europe/Paris")

@@ -13,7 +13,7 @@ from product_example import small_product
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.simulate.city import draw_people
-from odanon.traces.simulated import Simulated
+from odanon.simulate.source import Simulated
 from odanon_assets.chain import matrix, movement
 from odanon_assets.chain import metrics as measures
 from odanon_assets.lake.lake import Lake

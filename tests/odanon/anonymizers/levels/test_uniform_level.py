@@ -62,7 +62,9 @@ def test_auto_takes_the_finest_level_within_the_budget(instance: Instance, promi
 
 @settings(max_examples=40, deadline=None)
 @given(instances(6, 6), limits(UniformLevel))
-def test_a_given_level_or_tile_pairs_are_published_or_the_share_they_need_is_told(instance: Instance, base: UniformLevel):
+def test_a_given_level_or_tile_pairs_are_published_or_the_share_they_need_is_told(
+    instance: Instance, base: UniformLevel
+):
     assume(map_is_large_enough(instance, base) and base.units_in(instance.od) >= base.k)
     volume = instance.od.volume
     shared = {name: value for name, value in parameters_of(base).items() if name != "level"}

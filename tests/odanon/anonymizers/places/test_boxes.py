@@ -18,7 +18,7 @@ from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release_zones import release_zones
+from odanon.model.zones import release_zones
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
 

@@ -49,9 +49,7 @@ def test_clusters_are_those_of_the_literal_greedy_merge(data: st.DataObject, tow
     start, neighbour = data.draw(graphs(town))
     problem, trips = town.problem(promise), town.od.pairs.trips
     budget = promise.budget(town.od.volume)
-    cluster, _ = merge_closest(
-        town.points, start, neighbour, trips, problem.evidence, problem.room(), budget
-    )
+    cluster, _ = merge_closest(town.points, start, neighbour, trips, problem.evidence, problem.room(), budget)
     found = {frozenset(np.flatnonzero(cluster == c).tolist()) for c in set(cluster.tolist()) - {-1}}
     graph = [set(neighbour[start[p] : start[p + 1]].tolist()) for p in range(len(trips))]
     assert found == slow_glove(town, graph, promise)

@@ -14,7 +14,7 @@ from odanon.door import release
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release_zones import release_zones
+from odanon.model.zones import release_zones
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 

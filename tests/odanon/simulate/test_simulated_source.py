@@ -16,7 +16,7 @@ from odanon.errors import OdanonError
 from odanon.simulate.city import CHUNK, draw_people
 from odanon.simulate.gps import day_points
 from odanon.simulate.records import frame
-from odanon.traces.simulated import Simulated
+from odanon.simulate.source import Simulated
 
 START = datetime(2026, 3, 27, 17, tzinfo=UTC)  # the clocks of Paris change two nights later
 LENGTH = timedelta(days=3)
