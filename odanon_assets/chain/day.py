@@ -17,7 +17,9 @@ from odanon.product import Product
 from odanon_assets.chain.stages import STAGES, run_stage, stage_function
 from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
-from odanon_assets.lake.lake import Lake, default_root, read_frame
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.stores import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce

@@ -24,8 +24,8 @@ from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
 from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import SEGMENTS
-from odanon_assets.lake.files import write_parquet
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.watch.limit import time_limit
 
 _SPLIT = {
@@ -70,7 +70,7 @@ def _counted_rows(
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
     parts, outside, total, unknown, intrazonal = [], [], 0, 0, 0
-    for path in sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")):
+    for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
         known = pd.notna(origin) & pd.notna(destination)
@@ -116,8 +116,8 @@ def _ready_rows(
     lake: Lake, product: Product, day: date, zoning: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
-    buckets = sorted(lake.read(product.product, "traces", day).glob("bucket-*.parquet"))
-    rows = pd.concat([read_frame(path) for path in buckets], ignore_index=True)
+    buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]
+    rows = pd.concat(buckets, ignore_index=True)
     if "segment" in rows:
         rows["segment"] = segment_labels(rows[["segment"]])  # who has none is in a segment of their own, not lost
     keys = [name for name in OD_COLUMNS[:-1] if name in rows]

@@ -20,8 +20,8 @@ from odanon.trips.homes import Hours, home_work
 from odanon.trips.ready import validate_od, validate_trips
 from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
-from odanon_assets.lake.files import write_parquet
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
 
 
 def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engi
             f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
             f" = {limit:.1%}; repair the source or raise the limit knowingly"
         )
-    buckets = _buckets(product, lake, "traces", day) if _enters(product) == "traces" else []
+    buckets = lake.buckets(product.product, "traces", day) if _enters(product) == "traces" else []
     with lake.new(product.product, "staypoints", day) as folder:
 
         def detect(path: Path) -> tuple[int, int]:
@@ -130,7 +130,8 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engi
 def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
     """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
     enters = _enters(product)
-    buckets = [] if enters == "od" else _buckets(product, lake, "staypoints" if enters == "traces" else "traces", day)
+    made_from = "staypoints" if enters == "traces" else "traces"
+    buckets = [] if enters == "od" else lake.buckets(product.product, made_from, day)
     make = _trip_maker(product, day) if enters == "traces" else _as_they_are
     homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
     with lake.new(product.product, "trips", day) as folder:
@@ -150,10 +151,6 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, 
 
 def _enters(product: Product) -> str:
     return product.source.instance.enters
-
-
-def _buckets(product: Product, lake: Lake, stage: str, day: date) -> list[Path]:
-    return sorted(lake.read(product.product, stage, day).glob("bucket-*.parquet"))
 
 
 def _as_they_are(trips: pd.DataFrame) -> pd.DataFrame:

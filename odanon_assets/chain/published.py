@@ -20,7 +20,8 @@ from odanon_assets.chain.matrix import read_tree
 from odanon_assets.chain.stages import RISK
 from odanon_assets.gate.decision import audit_day, promise_kept, release_facts, verify_day
 from odanon_assets.gate.evidence import SEGMENTS, confirm, drop_unpublished, keep
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks, window_of

@@ -6,7 +6,8 @@ from datetime import date
 from typing import Any
 
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 
 StageFunction = Callable[..., dict[str, Any]]
 RISK = "risk_"  # how the figures of the risk report begin among those of the metrics

@@ -12,6 +12,7 @@ from typing import Any
 from odanon.product import Product
 from odanon_assets.checks.columns import TABLES
 from odanon_assets.checks.history import usual
+from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 
 
@@ -124,8 +125,6 @@ def _trips_add_up(product: Product, lake: Lake, day: date) -> Verdict:
 
 
 def _volumes_add_up(product: Product, lake: Lake, day: date) -> Verdict:
-    from odanon_assets.lake.lake import read_frame
-
     assigned = read_frame(lake.read(product.product, "anonymized", day) / "assignment.parquet", ["trips"])
     missing = lake.figures(product.product, "od", day)["od_trips"] - int(assigned["trips"].sum())
     return Verdict(missing == 0, "published + suppressed = trips of the matrix" + _off(missing))

@@ -15,7 +15,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.arrival import has_matrix
 from odanon_assets.derived.months import is_current
-from odanon_assets.lake.lake import default_root
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.assets import DAYS_PER_RUN
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.recovery import record_published, report_lost_runs

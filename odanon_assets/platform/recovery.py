@@ -21,7 +21,8 @@ from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.by_segment import record_segments
 from odanon_assets.platform.metadata import stage_metadata
 

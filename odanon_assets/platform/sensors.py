@@ -23,7 +23,8 @@ from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
 from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.recovery import report_lost_runs
 from odanon_assets.platform.schedules import DAILY
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from odanon_assets.lake.lake import default_root
+from odanon_assets.lake.places import default_root
 
 if TYPE_CHECKING:
     from odanon.product import Product

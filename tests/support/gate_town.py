@@ -13,7 +13,8 @@ from product_example import small_product
 from odanon.product import Product
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon_assets.chain.stages import STAGES, run_stage
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.stores import open_store
 
 DAY = date(2026, 3, 2)
