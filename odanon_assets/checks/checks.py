@@ -150,13 +150,13 @@ def _covers(product: Product, lake: Lake, day: date) -> Verdict:
 
 
 def _verifier(product: Product, lake: Lake, day: date) -> Verdict:
-    from odanon_assets.gate.decision import verify_day
+    from odanon_assets.gate.verification import verify_day
 
     return _of_findings(verify_day(product, lake, day), "every flow keeps its promise")
 
 
 def _auditor(product: Product, lake: Lake, day: date) -> Verdict:
-    from odanon_assets.gate.decision import audit_day
+    from odanon_assets.gate.auditing import audit_day
     from odanon_assets.stores import open_store
 
     return _of_findings(
