@@ -15,7 +15,9 @@ from typing import Any
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES, run_stage, stage_function
-from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.check import Check, Verdict
+from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake

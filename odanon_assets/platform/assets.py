@@ -29,7 +29,9 @@ from dagster import (
 from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped, run_day
 from odanon_assets.chain.stages import STAGES, Stage
-from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.check import Check
+from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
 from odanon_assets.platform.by_segment import segment_events
 from odanon_assets.platform.lineage import Lineage

@@ -10,7 +10,7 @@ from dagster import AssetCheckKey, AssetKey, DagsterInstance, DagsterRunStatus
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.checks.checks import CHECKS
+from odanon_assets.checks.catalogue import CHECKS
 from odanon_assets.stores import open_store
 
 _HELP = {
