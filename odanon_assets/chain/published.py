@@ -15,8 +15,8 @@ from odanon.product import Product
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
 from odanon.risk.report import PUBLIC as PUBLIC_RISKS
-from odanon_assets.chain.matrix import read_tree
-from odanon_assets.chain.stages import RISK
+from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.metrics import RISK
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
 from odanon_assets.gate.facts import release_facts

@@ -18,7 +18,7 @@ from dagster import (
 )
 
 from odanon.product import Product
-from odanon_assets.chain.stages import RISK
+from odanon_assets.chain.metrics import RISK
 from odanon_assets.checks.columns import TABLES
 
 # Figures that count no people and no rows of people.
