@@ -127,7 +127,10 @@ def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> It
 
 
 def bin_matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
-    """The matrix of a time bin, or of a segment of it: rows of people, or, from a table without ids, of pairs; with weights where there are some."""
+    """The matrix of a time bin or of a segment of it, with weights where there are some.
+
+    Its rows are of people or, from a table without ids, of pairs.
+    """
     person, weight = (name if name in rows else None for name in ("person", "weight"))
     return ODMatrix.from_frame(rows, tree, tree, person=person, weight=weight)
 
