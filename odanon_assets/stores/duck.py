@@ -9,9 +9,8 @@ import duckdb
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.stores.content import zone_digests
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import MANIFEST
+from odanon_assets.stores.seal import MANIFEST, zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries

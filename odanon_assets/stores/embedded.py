@@ -20,7 +20,6 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import locked, new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.content import sealed_manifest
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -32,7 +31,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
 )
-from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts
+from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts, sealed_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,8 +12,8 @@ from pyarrow import csv
 from sqlalchemy import Connection, text
 
 from odanon_assets.stores.bundle import Bundle
-from odanon_assets.stores.content import zone_digests
 from odanon_assets.stores.interface import zoning_version
+from odanon_assets.stores.seal import zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, make_url, text
 from odanon.errors import OdanonError
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
-from odanon_assets.stores.content import sealed_manifest
 from odanon_assets.stores.database import transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
@@ -25,7 +24,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
 )
-from odanon_assets.stores.seal import content_problems, read_sealed
+from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
