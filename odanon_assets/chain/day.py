@@ -23,7 +23,7 @@ from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 

@@ -16,7 +16,7 @@ from odanon_assets.chain.traces import traces
 from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 StageFunction = Callable[..., dict[str, Any]]
 

@@ -11,7 +11,7 @@ from odanon_assets.checks.check import Verdict
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 
 def verifier(product: Product, lake: Lake, day: date) -> Verdict:

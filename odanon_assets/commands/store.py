@@ -71,7 +71,7 @@ def flow(
         moment.replace(tzinfo=chosen.zone) if moment is not None else bound
         for moment, bound in ((since, datetime(1, 1, 3, tzinfo=UTC)), (until, datetime(9999, 12, 1, tzinfo=UTC)))
     )
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
 
     trips = open_store(chosen).flow(product, _area(origin), _area(destination), first, last)
     typer.echo(f"{trips:,.1f} trips")
@@ -88,7 +88,7 @@ def export(
 ) -> None:
     """Write published flows and zones as GeoParquet, CSV or GeoPackage, with a datapackage.json."""
     from odanon.errors import OdanonError
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.export import Format
     from odanon_assets.stores.export import export as write
 
@@ -127,7 +127,7 @@ def supersede(
     from odanon_assets.chain.published import published
     from odanon_assets.lake.lake import Lake
     from odanon_assets.lake.places import default_root
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.interface import Act
 
     chosen = _product(product)
@@ -156,7 +156,7 @@ def purge(
     With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
     """
     from odanon.errors import OdanonError
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.interface import Act
 
     chosen = _product(product)
@@ -219,7 +219,7 @@ def _product(name: str) -> "Product":
 
 def _store(product: str | None) -> "Store":
     from odanon_assets.lake.places import default_root
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(default_root()) if product is None else open_store(_product(product))

@@ -8,7 +8,7 @@ from typing import Any
 from odanon.product import Product
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 
 _INPUT = (

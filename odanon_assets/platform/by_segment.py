@@ -25,7 +25,7 @@ from odanon.product import Product
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.platform.metadata import owners
 from odanon_assets.platform.partitions import daily
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 # Dagster cuts keys of two dimensions at the bar; its UI reads the others as lists and ranges or cannot show them.
 _REFUSED = re.compile(r"[%|,\[\]\x00-\x1f\x7f-\x9f]|\.(?=\.\.)")

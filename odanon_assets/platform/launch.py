@@ -19,7 +19,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.platform.assets import DAYS_PER_RUN
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.recovery import record_published, report_lost_runs
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.progress import listening
 
 # Settings of an instance that has none: nothing is told to anybody outside.

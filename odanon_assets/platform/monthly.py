@@ -50,7 +50,7 @@ def month_asset(product: Product) -> AssetsDefinition:
     )
     def month(context: AssetExecutionContext) -> MaterializeResult:
         from odanon_assets.derived.months import make_month
-        from odanon_assets.stores import open_store
+        from odanon_assets.stores.choice import open_store
 
         try:
             figures = make_month(product, date.fromisoformat(context.partition_key), open_store(product))

@@ -11,7 +11,7 @@ from dagster import AssetCheckKey, AssetKey, DagsterInstance, DagsterRunStatus
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import CHECKS
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 _HELP = {
     "odanon_published_days": "days that show a release",

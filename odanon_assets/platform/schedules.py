@@ -47,7 +47,7 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
         description=f"Publishes the day {plan.lag.days} days back.",
     )
     def daily_run(context: ScheduleEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
+        from odanon_assets.stores.choice import open_store
 
         day = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()
         if day < product.start:

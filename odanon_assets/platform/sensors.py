@@ -45,7 +45,7 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         description="Runs a day as soon as its source has arrived, told from names or a small query.",
     )
     def arrival(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
+        from odanon_assets.stores.choice import open_store
 
         requested = set((context.cursor or "").split())
         waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
@@ -72,7 +72,7 @@ def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDe
         description="Counts data that came after its day was published; the day stays as it is.",
     )
     def late(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
+        from odanon_assets.stores.choice import open_store
 
         today = datetime.now(product.zone).date()
         changed = changed_days(product, open_store(product), Lake(default_root()), today)

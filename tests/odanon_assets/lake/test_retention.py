@@ -15,7 +15,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 WHO = ["--by", "Ada", "--reason", "the law"]
 
