@@ -18,7 +18,7 @@ from odanon.product import Product
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.build import build_definitions
-from odanon_assets.platform.by_segment import segment_asset, segment_events, segment_key
+from odanon_assets.platform.derived_assets import segment_asset, segment_events, segment_key
 from odanon_assets.platform.launch import open_instance, run_days
 from odanon_assets.stores.choice import open_store
 
