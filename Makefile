@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+QUIETLY := deploy/setup/quiet.sh
+PROGRAMS := deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/chromium.sh && deploy/setup/nginx.sh $(VENV)/nginx
 
 export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
@@ -29,34 +31,38 @@ up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for 
 	@echo "The UI opens on http://127.0.0.1:$${PORT:-3000}/asset-groups ; stop it with Ctrl-C."
 	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
 
-test: lint ## Lint, types and all tests, real PostGIS included
-	@deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/nginx.sh $(VENV)/nginx
+test: lint ## Lint, types and all tests, real PostGIS and browser included
+	@$(PROGRAMS)
 	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 2 --dist loadfile)
 
-lint: $(STAMP) ## Ruff and mypy
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+lint: $(STAMP) ## Ruff and mypy, oxlint and oxfmt for JavaScript; silent when nothing is wrong
+	@$(QUIETLY) "ruff check: correct the above; '$(BIN)/ruff check --fix .' does what it can." $(BIN)/ruff check .
+	@$(QUIETLY) "ruff format: run '$(BIN)/ruff format .'." $(BIN)/ruff format --check .
+	@$(QUIETLY) "mypy: correct the types above." $(BIN)/mypy
+	@$(QUIETLY) "oxlint: correct the above; '$(BIN)/oxlint --fix plugins' does what it can." $(BIN)/oxlint plugins
+	@$(QUIETLY) "oxfmt: run '$(BIN)/oxfmt \"plugins/**/*.js\"'." $(BIN)/oxfmt --check 'plugins/**/*.js'
 
 bench: $(VENV)/.bench ## Benchmarks, minutes long; ONLY="atg simulate" picks some
 	@$(BIN)/python tests/bench $(ONLY)
 
 $(VENV)/.bench: $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[bench]'
+	@echo "Installing what the benchmarks need ..."
+	@deploy/setup/pip.sh $(VENV) -c requirements.lock -e '.[bench]'
 	@touch $@
 
 results: $(STAMP) ## Write docs/results.md: our figures beside the papers', on stand-ins and real data
 	@$(BIN)/python tests/bench/results
 
 stress: $(STAMP) ## The tests at full size (property cases, kills, races)
-	@deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/nginx.sh $(VENV)/nginx
+	@$(PROGRAMS)
 	@ODANON_STRESS=1 $(BIN)/python -m pytest
 
 schema: $(STAMP) ## Regenerate the JSON Schema of product files
 	@$(BIN)/odanon schema --out pipelines/product.schema.json
 
 lock: $(STAMP) ## Resolve the locked versions again
-	@$(BIN)/pip install -q uv && $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header --no-annotate pyproject.toml -o requirements.lock
+	@deploy/setup/pip.sh $(VENV) uv
+	@$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header --no-annotate pyproject.toml -o requirements.lock
 
 clean: ## Remove the environment and all data made here
 	rm -rf $(VENV) odanon_data .mypy_cache .ruff_cache .hypothesis

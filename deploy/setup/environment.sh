@@ -20,5 +20,6 @@ if ! "$python" -c 'import ensurepip' 2>/dev/null; then
 fi
 
 echo "Creating $venv and installing the locked versions (a few minutes the first time) ..."
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev,dp]'
+# An interrupted first try leaves a Python without pip; venv then completes it.
+"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$venv"
+"$(dirname "$0")/pip.sh" "$venv" -c requirements.lock -e '.[dev,dp]'

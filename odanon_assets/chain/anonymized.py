@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from odanon import door
 from odanon.anonymizers.segments import split_by_segment
-from odanon.door import release_window
 from odanon.gate.published import TOTAL
 from odanon.model.files import write_releases
 from odanon.model.hierarchy import Hierarchy
@@ -37,7 +37,8 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> di
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
-            releases = release_window(anonymize, matrices, tree, tree)
+            promised = product.anonymize.instance.promise
+            releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
         write_releases(folder, releases, tree, tree)
         if product.segmented:
             split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from odanon.gate.published import TOTAL
 from odanon.model.files import read_releases
+from odanon.model.promise import Promise
 from odanon.model.release_zones import release_zones
-from odanon.model.sentence import promise
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
@@ -74,7 +74,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
         "title": product.title,
         "owner": product.owner,
         "licence": product.publish.licence,
-        "promise": promise(parameters),
+        "promise": Promise.of(parameters).sentence,
         "metrics": _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"]),
         "input_counts": _input_counts(product, lake, day, parameters["k"]),
         "verifier": "passed",

@@ -3,19 +3,15 @@
 from datetime import date
 from typing import Any
 
-import numpy as np
-
 from odanon.errors import OdanonError
 from odanon.gate.verifier import Finding, added_up
+from odanon.model.promise import Promise
 from odanon.product import Product
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.evidence import SEGMENTS, drop_unpublished, keep
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store, window_of
-
-_AT_LEAST = ("k", "k_population", "k_areas", "min_tiles")
-_AT_MOST = ("max_dominance", "contribution_cap")
 
 
 def let_pass(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
@@ -41,10 +37,8 @@ def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
 
     The file may have changed since, and a run may override parameters; both may only protect more.
     """
-    asked, made = product.anonymize.parameters, lake.figures(product.product, "anonymized", day)["parameters"]
-    weaker = ["unit"] if made["unit"] != asked["unit"] else []
-    weaker += [name for name in _AT_LEAST if (made.get(name) or 0) < (asked.get(name) or 0)]
-    weaker += [name for name in _AT_MOST if (made.get(name) or np.inf) > (asked.get(name) or np.inf)]
+    made = Promise.of(lake.figures(product.product, "anonymized", day)["parameters"])
+    weaker = made.weaker_than(product.anonymize.instance)
     split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()
     return added_up(
         [

@@ -1,5 +1,6 @@
 """What the verifier reads of the files of a day: every time bin, and every segment that is shown (PRIVACY rule 2)."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,21 +11,11 @@ import pyarrow.parquet as pq
 from odanon.gate.verifier import Finding, added_up, verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet
+from odanon.model.promise import Promise
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.gate.matrices import ENDS, algorithm_of
 from odanon_assets.lake.lake import Lake
-
-_PROMISE = (
-    "k",
-    "unit",
-    "k_population",
-    "k_areas",
-    "min_tiles",
-    "max_tiles",
-    "max_dominance",
-    "contribution_cap",
-)
 
 
 def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
@@ -47,7 +38,7 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
         Finding("zone-tiles", _redrawn(listed, tree), "areas that do not hold the tiles of their zone"),
     ]
     flows_of = _by_bin(flows)
-    promise = {name: parameters[name] for name in _PROMISE}
+    promise = Promise.of(parameters)
     for time_bin, part in rows.groupby("time_bin"):
         assigned = assignment.get(time_bin)
         if assigned is None:
@@ -59,10 +50,11 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
         findings += verify(
             part,
             here,
-            *sides,
+            sides[0],
+            sides[1],
+            promise,
             suppressed_trips=int(assigned.loc[assigned["flow"] < 0, "trips"].sum()),
             assignment=assigned[[*ENDS, "flow"]] if algorithm.overlapping else None,
-            **promise,
         )
         if time_bin in split:
             findings += _verify_segments(part, here, split[time_bin], assigned, sides, algorithm.overlapping, promise)
@@ -76,7 +68,7 @@ def _verify_segments(
     assigned: pd.DataFrame,
     sides: list[pd.DataFrame],
     overlapping: bool,
-    promise: dict[str, Any],
+    promise: Promise,
 ) -> list[Finding]:
     """Each segment's part of the flows that are split keeps the promise, and no part of such a flow is missing."""
     whole = pd.MultiIndex.from_frame(flows[ENDS].astype("str"))
@@ -84,6 +76,7 @@ def _verify_segments(
     shared = np.isin(np.arange(len(flows)), number)
     pairs = pd.Series(assigned["flow"].to_numpy(), pd.MultiIndex.from_frame(assigned[ENDS]))
     findings = [Finding("segments", int((number < 0).sum()), "flows by segment that no flow of everybody holds")]
+    promise = replace(promise, k_areas=None)  # it asks that enough people of all segments together use an area
     for name in sorted({*rows["segment"], *split["segment"]}):
         part, mine = rows[rows["segment"] == name], (split["segment"] == name).to_numpy()
         flow = pairs.reindex(pd.MultiIndex.from_frame(part[ENDS].astype("str"))).fillna(-1).to_numpy(np.int64)
@@ -98,10 +91,11 @@ def _verify_segments(
         findings += verify(
             part,
             split[mine],
-            *sides,
+            sides[0],
+            sides[1],
+            promise,
             suppressed_trips=int(part["trips"].to_numpy()[place[flow] < 0].sum()),
             assignment=told if overlapping else None,
-            **{**promise, "k_areas": None},  # of areas it asks that enough people of all segments together use them
         )
     return findings
 

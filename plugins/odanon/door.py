@@ -1,35 +1,100 @@
-"""Releases of all matrices of a window: its time bins, each on its own or sharing one partition."""
+"""The one door: every release is anonymised, verified and measured here (PRIVACY rules 1-3).
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+The command line, the Python call, comparisons, the conformance suite and the pipeline all come through it. What the
+verifier refuses is an error that names the rules, and nothing is returned that could be written.
+"""
+
+import resource
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from odanon.errors import OdanonError
+from odanon.gate.release import noisy_findings, release_findings, rows_of
+from odanon.gate.verifier import Finding, added_up
+from odanon.metrics.measure import measured_window
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
+from odanon.protocols import Anonymizes, Metric
 
-Bin = TypeVar("Bin")
+Bin = TypeVar("Bin", bound=Hashable)
 
 
-def release_window(
-    anonymizer: Any, matrices: Mapping[Bin, ODMatrix], origins: Hierarchy, destinations: Hierarchy
-) -> dict[Bin, Release]:
-    """One release per matrix; a matrix that does not reach the thresholds in all is suppressed whole.
+class RefusedError(OdanonError):
+    """A release that breaks its promise; `findings` are the broken rules."""
 
-    When that is so of every matrix, the anonymiser's own refusal is raised.
-    """
-    enough = {name: od for name, od in matrices.items() if _reaches(od, anonymizer)}
-    if not enough:
-        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, anonymizer.unit)))
-        raise OdanonError(
-            f"no time bin stands for k_population = {anonymizer.k_population:g} inhabitants in all; use longer bins,"
-            " a longer window or a smaller k_population"
+    def __init__(self, algorithm: str, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        rules = "; ".join(map(str, findings))
+        super().__init__(
+            f"the verifier refuses what {algorithm} made: {rules}; nothing is released, choose another algorithm"
         )
-    if hasattr(anonymizer, "anonymize_window"):
-        made = anonymizer.anonymize_window(list(enough.values()), origins, destinations)
+
+
+@dataclass(frozen=True, eq=False)
+class Released(Generic[Bin]):
+    """The releases of a window by matrix, the figures of all together, and what making them took."""
+
+    releases: dict[Bin, Release]
+    figures: dict[str, float]
+    verified: bool  # whether every flow was counted again; noisy counts prove nothing and only their areas were checked
+    cpu_s: float
+    peak_mb: float
+
+
+def release(
+    matrices: Mapping[Bin, ODMatrix],
+    hierarchy: Hierarchy,
+    anonymizer: Anonymizes,
+    promise: Promise | None = None,
+    *,
+    destinations: Hierarchy | None = None,
+    metrics: Sequence[Metric] | None = None,
+) -> Released[Bin]:
+    """One release per matrix (time bin) of a window, verified against the promise and measured.
+
+    The promise is the anonymiser's own unless another one is given. A matrix that does not reach it in all is suppressed
+    whole; when that is so of every matrix, the anonymiser's own refusal is raised. `metrics` are all that the matrices
+    allow unless some are given.
+    """
+    targets = destinations or hierarchy
+    before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
+    started = time.process_time()
+    releases = _anonymized(anonymizer, matrices, hierarchy, targets)
+    cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    asked = promise or anonymizer.promise
+    findings = []
+    for name, made in releases.items():
+        if anonymizer.verifiable:
+            overlapping = anonymizer.overlapping
+            findings += release_findings(before[name], made, hierarchy, targets, asked, overlapping=overlapping)
+        else:
+            findings += noisy_findings(made, hierarchy, targets)
+    if findings:
+        raise RefusedError(type(anonymizer).__name__, added_up(findings))
+    figures = measured_window(matrices, releases, metrics)
+    return Released(releases, figures, anonymizer.verifiable, cpu_s, peak_mb)
+
+
+def _anonymized(
+    anonymizer: Anonymizes, matrices: Mapping[Bin, ODMatrix], origins: Hierarchy, destinations: Hierarchy
+) -> dict[Bin, Release]:
+    enough = {name: od for name, od in matrices.items() if _reaches(od, anonymizer.promise)}
+    if not enough:
+        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, anonymizer.promise)))
+        raise OdanonError(
+            f"no time bin stands for k_population = {anonymizer.promise.k_population:g} inhabitants in all; use longer"
+            " bins, a longer window or a smaller k_population"
+        )
+    whole_window = getattr(anonymizer, "anonymize_window", None)
+    if whole_window is not None:
+        made = whole_window(list(enough.values()), origins, destinations)
     else:
         made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
     released = dict(zip(enough, made, strict=True))
@@ -39,18 +104,18 @@ def release_window(
     }
 
 
-def _reaches(od: ODMatrix, anonymizer: Any) -> bool:
+def _reaches(od: ODMatrix, promise: Promise) -> bool:
     """Whether the whole matrix, published as one flow, would keep the promise."""
-    if _units(od, anonymizer.unit) < max(anonymizer.k, anonymizer.k_areas or 0):
+    if _units(od, promise) < max(promise.k, promise.k_areas or 0):
         return False
     # A matrix without weights goes on to the anonymiser, which says what is missing.
-    return anonymizer.k_population is None or od.weight is None or od.weight.sum() >= anonymizer.k_population
+    return promise.k_population is None or od.weight is None or od.weight.sum() >= promise.k_population
 
 
-def _units(od: ODMatrix, unit: str) -> int:
-    return od.volume if unit == "trips" else od.n_people or 0
+def _units(od: ODMatrix, promise: Promise) -> int:
+    return od.volume if promise.unit == "trips" else od.n_people or 0
 
 
-def _nothing(od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, Any]) -> Release:
+def _nothing(od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, object]) -> Release:
     nowhere = np.full(len(od.pairs.trips), -1)
     return Release.from_nodes(od, origins, destinations, nowhere, nowhere, parameters)

@@ -19,10 +19,10 @@ import numpy as np
 from generate import City, flows, person_rows
 
 from odanon.anonymizers.atg import joint
-from odanon.anonymizers.atg.atg_dual import AtgDual
-from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.atg.atg_joint import AtgJoint
-from odanon.anonymizers.atg.atg_soft import AtgSoft
+from odanon.anonymizers.atg.dual import AtgDual
+from odanon.anonymizers.atg.homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg.joint import AtgJoint
+from odanon.anonymizers.atg.soft import AtgSoft
 from odanon.anonymizers.trees.problem import Problem
 from odanon.model.matrix import ODMatrix
 

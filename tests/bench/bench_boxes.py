@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from generate import City, flows, person_rows
 
-from odanon.anonymizers.atg.quadtree_knapsack import QuadtreeKnapsack
+from odanon.anonymizers.atg.knapsack import QuadtreeKnapsack
 from odanon.anonymizers.places.glove import Glove
 from odanon.anonymizers.places.glove_sk import GloveSk
 from odanon.anonymizers.places.mondrian import Mondrian

@@ -14,12 +14,12 @@ from odanon import registry
 from odanon.anonymizers.segments import split_by_segment
 from odanon.gate.auditor import audit
 from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.risk.membership import membership_auc
 from odanon.risk.report import risk_report
-from odanon.testing.anonymizers import area_tiles
 
 START, DAY = datetime(2026, 3, 2, tzinfo=UTC), timedelta(days=1)
 _KM_PER_DEGREE = 111.2

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 from generate import City, person_rows
 
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.gate.auditor import audit
 from odanon.gate.published import Content, PublishedMatrix
+from odanon.gate.release import area_tiles
 from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
-from odanon.testing.anonymizers import area_tiles
 from odanon_assets.stores.embedded import EmbeddedStore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
@@ -65,7 +66,7 @@ def verifier(n_rows: int, n_tiles: int) -> None:
     areas = [area_tiles(part, city.tree) for part in (release.origins, release.destinations)]
     lost = int(release.assignment.loc[release.assignment["flow"] < 0, "trips"].sum())
     title = f"verifier, {len(rows):,} rows, {len(release.flows):,} flows, {n_tiles:,} tiles"
-    measure(title, lambda: verify(rows, release.flows, *areas, suppressed_trips=lost, k=10, unit="persons"))
+    measure(title, lambda: verify(rows, release.flows, *areas, Promise(k=10), suppressed_trips=lost))
 
 
 def matrix(city: City, rows: pd.DataFrame, name: str, start: datetime, end: datetime) -> PublishedMatrix:

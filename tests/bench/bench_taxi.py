@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from odanon.anonymizers.atg.atg_dual import AtgDual
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.atg.dual import AtgDual
 from odanon.anonymizers.atg.forest import BudgetError
-from odanon.anonymizers.atg.joint import solve_both
+from odanon.anonymizers.atg.joint import AtgJoint, solve_both
 from odanon.anonymizers.atg.origins import areas_emitting, solve_dual
 from odanon.anonymizers.trees.problem import Problem
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 
@@ -32,13 +31,13 @@ TARGETS = 40
 LEAST_TRIPS = 150  # of an hour: enough for several flows of ten
 HOURS_A_MONTH = 60
 
-Matrix = tuple[str, str, ODMatrix, Hierarchy, Protection]  # set, name, matrix, tree, promise
+Matrix = tuple[str, str, ODMatrix, Hierarchy, Anonymizer]  # set, name, matrix, tree, promise
 
 
 def best_dual(problem: Problem) -> float:
     """The smallest Gbar over 40 values of v_target from k to the whole volume."""
     solve, found = solve_dual(problem), []
-    for v_target in np.unique(np.geomspace(problem.protection.k, problem.volume, TARGETS).round()):
+    for v_target in np.unique(np.geomspace(problem.anonymizer.k, problem.volume, TARGETS).round()):
         areas = areas_emitting(problem.origins, problem.emitted, problem.fits, float(v_target))
         try:
             solution = solve(areas).publish(float(v_target))

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from hypothesis import strategies as st
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 
 MULTIPLIERS = (0.0, 1.0, 2.0, 2.5, 3.0, 3.7, 4.0, 5.0, 6.3, 8.0, 11.0, 20.0, 400.0)
@@ -67,7 +67,7 @@ class Instance:
             & (od.destination < U.tile_end[d])
         )
 
-    def flow(self, o: int, d: int, promise: Protection) -> tuple[int, int]:
+    def flow(self, o: int, d: int, promise: Anonymizer) -> tuple[int, int]:
         """(K, A) of a node pair, (0, 0) when it must be suppressed."""
         rows = self.below(o, d)
         volume = int(self.od.trips[rows].sum())
@@ -80,12 +80,12 @@ class Instance:
             return 0, 0
         return volume, volume * sum(sizes)
 
-    def areas_hold(self, o: int, d: int, promise: Protection) -> bool:
+    def areas_hold(self, o: int, d: int, promise: Anonymizer) -> bool:
         """Whether enough units leave the one node and enter the other, wherever they go to and come from."""
         leaving, entering = self.below(o, self.destinations.root), self.below(self.origins.root, d)
         return all(units(self.od, rows, promise) >= promise.k_areas for rows in (leaving, entering))
 
-    def row_lines(self, o: int, promise: Protection) -> set[tuple[int, int]]:
+    def row_lines(self, o: int, promise: Anonymizer) -> set[tuple[int, int]]:
         """(K, A) of every destination cut of one origin node."""
         flows = [self.flow(o, d, promise) for d in range(len(self.destinations))]
         return {
@@ -94,12 +94,12 @@ class Instance:
         }
 
 
-def units(od: ODMatrix, rows: np.ndarray, promise: Protection) -> int:
+def units(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> int:
     """What k counts, with sets."""
     return int(od.trips[rows].sum()) if promise.unit == "trips" else len(set(od.person[rows].tolist()))
 
 
-def allowed(od: ODMatrix, rows: np.ndarray, promise: Protection) -> bool:
+def allowed(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> bool:
     """The promise of a flow."""
     enough = units(od, rows, promise) >= promise.k
     if promise.k_population is not None:
@@ -110,7 +110,7 @@ def allowed(od: ODMatrix, rows: np.ndarray, promise: Protection) -> bool:
     return enough
 
 
-def counted_trips(od: ODMatrix, rows: np.ndarray, promise: Protection) -> list[int]:
+def counted_trips(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> list[int]:
     """Trips of each person behind a flow, up to the cap."""
     by_person: dict[int, int] = {}
     for person, trips in zip(od.person[rows].tolist(), od.trips[rows].tolist(), strict=True):
@@ -145,7 +145,7 @@ def best_value(lines: set[tuple[int, int]], lambda_: float) -> float:
     return max(lambda_ * K - A for K, A in lines)
 
 
-def assert_keeps_promise(instance: Instance, release: Release, promise: Protection) -> None:
+def assert_keeps_promise(instance: Instance, release: Release, promise: Anonymizer) -> None:
     """Every flow is publishable, no pair is covered twice, volumes add up, suppression is within the budget."""
     flows, od = release.flows, instance.od
     at = {label: node for node, label in enumerate(instance.origins.label)}
@@ -168,12 +168,12 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Protecti
         assert release.metrics["G"] == ((flows["origin_tiles"] + flows["destination_tiles"]) * flows["trips"]).sum()
 
 
-def map_is_large_enough(instance: Instance, promise: Protection) -> bool:
+def map_is_large_enough(instance: Instance, promise: Anonymizer) -> bool:
     large = promise.min_tiles <= min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])
     return large and promise.units_in(instance.od) >= (promise.k_areas or 0)
 
 
-def multipliers(instance: Instance, promise: Protection) -> list[float]:
+def multipliers(instance: Instance, promise: Anonymizer) -> list[float]:
     """Multipliers to compare at.
 
     With max_tiles only those at which no tile is published at a loss: below, full enumeration suppresses publishable flows
@@ -183,7 +183,7 @@ def multipliers(instance: Instance, promise: Protection) -> list[float]:
     return [lambda_ for lambda_ in MULTIPLIERS if lambda_ >= lowest]
 
 
-def possible(instance: Instance, promise: Protection) -> bool:
+def possible(instance: Instance, promise: Anonymizer) -> bool:
     """Whether the whole matrix in one flow keeps the promise."""
     root = instance.flow(instance.origins.root, instance.destinations.root, promise)
     return root[0] == instance.od.volume

@@ -2,8 +2,8 @@
 
 from enumeration import Instance
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.promise import Protection
 
 Cut = set[int]
 
@@ -33,13 +33,13 @@ def path(tree: Hierarchy, node: int) -> list[int]:
     return [node] if tree.parent[node] < 0 else [node, *path(tree, int(tree.parent[node]))]
 
 
-def published(instance: Instance, promise: Protection, origins: Cut, destinations: Cut) -> tuple[int, int]:
+def published(instance: Instance, promise: Anonymizer, origins: Cut, destinations: Cut) -> tuple[int, int]:
     """(trips published, their cost G) of all cells of two cuts."""
     flows = [instance.flow(o, d, promise) for o in origins for d in destinations]
     return sum(K for K, _ in flows), sum(A for _, A in flows)
 
 
-def within(instance: Instance, promise: Protection, origins: Cut, destinations: Cut) -> bool:
+def within(instance: Instance, promise: Anonymizer, origins: Cut, destinations: Cut) -> bool:
     """Whether what is left out stays within the budget."""
     volume = instance.od.volume
     return volume - published(instance, promise, origins, destinations)[0] <= promise.budget(volume)

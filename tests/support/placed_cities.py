@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.points import PointProblem
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 
 STEP = 0.01  # degrees between tiles
 
@@ -42,7 +42,7 @@ class City:
         ends = pairs.origin, pairs.destination
         return np.stack([axis[end] for end in ends for axis in (self.x, self.y)]).astype(np.int64)
 
-    def problem(self, promise: Protection) -> PointProblem:
+    def problem(self, promise: Anonymizer) -> PointProblem:
         return PointProblem(self.od, self.tree, self.tree, promise)
 
 
@@ -86,7 +86,7 @@ def promises(cls: type, **fixed: Any) -> st.SearchStrategy:
     )
 
 
-def allowed(od: ODMatrix, pairs: list[int], promise: Protection) -> bool:
+def allowed(od: ODMatrix, pairs: list[int], promise: Anonymizer) -> bool:
     """Whether the flow made of some tile pairs keeps the promise."""
     rows = np.isin(od.row_pair, pairs)
     by_person: Counter[int] = Counter()

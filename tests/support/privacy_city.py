@@ -9,10 +9,10 @@ import pandas as pd
 
 from odanon import registry
 from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.testing.anonymizers import area_tiles
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.trees.groups import publishable
 from odanon.errors import OdanonError
 from odanon.gate.published import TOTAL
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 
 
 def split_by_segment(
     whole: Release,
     matrices: Mapping[str, ODMatrix],
-    promise: Protection,
+    promise: Anonymizer,
     origins: Hierarchy,
     destinations: Hierarchy,
 ) -> dict[str, Release]:
@@ -56,7 +56,7 @@ def _pair_flow(whole: Release, od: ODMatrix, origins: Hierarchy, destinations: H
 
 
 def _part(
-    whole: Release, od: ODMatrix, number: npt.NDArray[np.int64], split: npt.NDArray[np.bool_], promise: Protection
+    whole: Release, od: ODMatrix, number: npt.NDArray[np.int64], split: npt.NDArray[np.bool_], promise: Anonymizer
 ) -> Release:
     """The segment's share of the flows that are split."""
     pairs = od.pairs

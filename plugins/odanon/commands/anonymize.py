@@ -36,11 +36,8 @@ def anonymize(
     from rich.console import Console
 
     from odanon import registry
-    from odanon.door import release_window
+    from odanon.door import release
     from odanon.errors import OdanonError
-    from odanon.metrics.measure import measured_window
-    from odanon.model.sentence import promise
-    from odanon.plugin import parameters_of
     from odanon.tables.write import write_folder
 
     if out.exists() and any(out.iterdir()):
@@ -52,12 +49,11 @@ def anonymize(
         loaded = table.load()
         matrices, tree = loaded.matrices, loaded.tree
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
-        releases = release_window(anonymizer, matrices, tree, tree)
-        status.update("measuring and writing ...")
-        figures = measured_window(matrices, releases)
-        write_folder(out, releases, tree, loaded.tiles, anonymizer, algorithm, figures)
-    _print_figures(figures, out, noisy=not anonymizer.verifiable)
-    typer.echo(promise(parameters_of(anonymizer)))
+        released = release(matrices, tree, anonymizer)
+        status.update("writing ...")
+        write_folder(out, released, tree, loaded.tiles, anonymizer, algorithm)
+    _print_figures(released.figures, out, noisy=not released.verified)
+    typer.echo(anonymizer.sentence)
 
 
 def _print_figures(figures: dict[str, Any], out: Path, *, noisy: bool) -> None:

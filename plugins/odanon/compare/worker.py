@@ -3,7 +3,6 @@
 import json
 import resource
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from odanon.compare.cross import below_thresholds, counted_by_weight, recounted
 from odanon.compare.plan import EVERYBODY, WEIGHTS_ALONE, Case
-from odanon.door import release_window
+from odanon.door import release
 from odanon.errors import OdanonError
 from odanon.metrics.measure import measured_window
 from odanon.model.matrix import ODMatrix
@@ -53,19 +52,21 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
         matrices = {bin_: counted_by_weight(od, case.weight_unit) for bin_, od in matrices.items()}
     _warm_up(anonymizer, matrices, loaded)
     before = _peak_mb()
-    started = time.process_time()
-    releases = release_window(anonymizer, matrices, tree, tree)
-    seconds = time.process_time() - started
-    peak = _peak_mb()
+    released = release(matrices, tree, anonymizer)
     if case.protect:
-        releases = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in releases.items()}
-    figures: dict[str, float] = measured_window(loaded.matrices, releases)
-    if case.protect:
-        figures |= below_thresholds(case, releases)
+        held = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in released.releases.items()}
+        figures = measured_window(loaded.matrices, held) | below_thresholds(case, held)
+        released = replace(released, releases=held, figures=figures)
     if keep and case.publishable:
-        write_folder(folder, releases, tree, loaded.tiles, anonymizer, case.algorithm, figures)
-    known = {name: value if value == value else None for name, value in figures.items()}
-    return {"metrics": known, "cpu_s": seconds, "peak_mb": peak, "extra_mb": peak - before}
+        write_folder(folder, released, tree, loaded.tiles, anonymizer, case.algorithm)
+    known = {name: value if value == value else None for name, value in released.figures.items()}
+    return {
+        "metrics": known,
+        "verified": released.verified,
+        "cpu_s": released.cpu_s,
+        "peak_mb": released.peak_mb,
+        "extra_mb": released.peak_mb - before,
+    }
 
 
 def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
+from odanon.model.promise import Promise
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
@@ -43,16 +44,9 @@ def verify(
     flows: pd.DataFrame,
     origin_tiles: pd.DataFrame,
     destination_tiles: pd.DataFrame,
+    promise: Promise,
     *,
     suppressed_trips: int,
-    k: int,
-    unit: str,
-    k_population: float | None = None,
-    k_areas: int | None = None,
-    min_tiles: int = 1,
-    max_tiles: int | None = None,
-    max_dominance: float | None = None,
-    contribution_cap: int | None = None,
     assignment: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
@@ -65,32 +59,55 @@ def verify(
     pair must lie inside its flow.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
-    areas = [
-        line.areas.get_indexer(pd.Index(flows[side].astype("str")))
-        for line, side in zip(lines, ("origin", "destination"), strict=True)
-    ]
-    findings = [
-        *_zones(areas, lines, (origin_tiles, destination_tiles), min_tiles, max_tiles),
-        Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice"),
-    ]
+    areas = _numbers(flows, lines)
+    findings = [*_zones(areas, lines, (origin_tiles, destination_tiles), promise), _twice(flows)]
     travelled = rows if (rows["trips"] > 0).all() else rows[rows["trips"] > 0]
     pairs = _Pairs.of(travelled, lines)
     if assignment is None:
         coverage = Coverage.of(areas[0], areas[1], *lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
-        findings.append(Finding("disjoint", coverage.overlapping, "flows that share tile pairs with another flow"))
+        findings.append(_shared(coverage))
     else:
         pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
         findings += misplaced
-    counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), contribution_cap)
-    findings += _people(counted, flows, k, unit, k_population, max_dominance)
-    if k_areas is not None:
-        below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k_areas, unit=unit)
+    counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
+    findings += _people(counted, flows, promise)
+    if promise.k_areas is not None:
+        k, unit = promise.k_areas, promise.unit
+        below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k, unit=unit)
         findings += [
-            Finding("areas-k", n, f"{side} areas with fewer than {k_areas} {unit} in all") for side, n in below.items()
+            Finding("areas-k", n, f"{side} areas with fewer than {k} {unit} in all") for side, n in below.items()
         ]
     findings += _volumes(counted, flows, int(rows["trips"].sum()), suppressed_trips)
     return added_up(findings)
+
+
+def structure(flows: pd.DataFrame, origin_tiles: pd.DataFrame, destination_tiles: pd.DataFrame) -> list[Finding]:
+    """The rules that need no rows: known areas, no flow twice, no tile pair in two flows."""
+    lines = Line.of(origin_tiles), Line.of(destination_tiles)
+    areas = _numbers(flows, lines)
+    unknown = sum(int((number < 0).sum()) for number in areas)
+    return added_up(
+        [
+            Finding("known-zones", unknown, "flows with an area that has no tiles"),
+            _twice(flows),
+            _shared(Coverage.of(areas[0], areas[1], *lines)),
+        ]
+    )
+
+
+def _numbers(flows: pd.DataFrame, lines: tuple[Line, Line]) -> list[Ints]:
+    """The areas of every flow by number on their line, -1 for strangers."""
+    sides = zip(lines, ("origin", "destination"), strict=True)
+    return [line.areas.get_indexer(pd.Index(flows[side].astype("str"))) for line, side in sides]
+
+
+def _twice(flows: pd.DataFrame) -> Finding:
+    return Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice")
+
+
+def _shared(coverage: Coverage) -> Finding:
+    return Finding("disjoint", coverage.overlapping, "flows that share tile pairs with another flow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,33 +173,27 @@ def _zones(
     areas: list[Ints],
     lines: tuple[Line, Line],
     tables: tuple[pd.DataFrame, pd.DataFrame],
-    min_tiles: int,
-    max_tiles: int | None,
+    promise: Promise,
 ) -> list[Finding]:
+    least, most = promise.min_tiles, promise.max_tiles
     findings = []
     for side, number, line, table in zip(("origin", "destination"), areas, lines, tables, strict=True):
         used = np.unique(number[number >= 0])
         size = line.n_tiles
         if "n_tiles" in table:
             size = table.groupby(table["area"].astype("str"))["n_tiles"].min().reindex(line.areas).to_numpy(np.int64)
-        above = 0 if max_tiles is None else int((size[used] > max_tiles).sum())
+        above = 0 if most is None else int((size[used] > most).sum())
         findings += [
             Finding("known-zones", int((number < 0).sum()), f"flows whose {side} area has no tiles"),
             Finding("area-size", int((size[used] < line.n_tiles[used]).sum()), f"{side} areas list more than n_tiles"),
-            Finding("min-tiles", int((size[used] < min_tiles).sum()), f"{side} areas of fewer than {min_tiles} tiles"),
-            Finding("max-tiles", above, f"{side} areas of more than {max_tiles} tiles"),
+            Finding("min-tiles", int((size[used] < least).sum()), f"{side} areas of fewer than {least} tiles"),
+            Finding("max-tiles", above, f"{side} areas of more than {most} tiles"),
         ]
     return findings
 
 
-def _people(
-    counted: _Count,
-    flows: pd.DataFrame,
-    k: int,
-    unit: str,
-    k_population: float | None,
-    max_dominance: float | None,
-) -> list[Finding]:
+def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Finding]:
+    k, unit = promise.k, promise.unit
     if unit == "trips":
         return [Finding("at-least-k", int((counted.trips < k).sum()), f"flows with fewer than {k} trips")]
     if counted.persons is None:
@@ -194,14 +205,17 @@ def _people(
         Finding("people", int((counted.persons != told).sum()), "flows with a wrong number of people"),
     ]
     if unit == "population":
-        least = np.inf if k_population is None or counted.weight is None else k_population * (1 - _SLACK)
+        least = np.inf
+        if promise.k_population is not None and counted.weight is not None:
+            least = promise.k_population * (1 - _SLACK)
         weight = np.zeros(len(flows)) if counted.weight is None else counted.weight
         findings.append(
             Finding("population", int((weight < least).sum()), "flows that stand for fewer than k_population")
         )
-    if max_dominance is not None:
-        share = counted.largest > max_dominance * counted.trips * (1 + _SLACK)
-        findings.append(Finding("max-dominance", int(share.sum()), f"flows with one person above {max_dominance:g}"))
+    if promise.max_dominance is not None:
+        most = promise.max_dominance
+        share = counted.largest > most * counted.trips * (1 + _SLACK)
+        findings.append(Finding("max-dominance", int(share.sum()), f"flows with one person above {most:g}"))
     return findings
 
 

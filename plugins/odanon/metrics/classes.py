@@ -2,10 +2,16 @@
 
 import pandas as pd
 
-from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
+
+_FIGURES = (
+    Figure("C_DM", "discernibility", "sum of squared flows, and suppressed trips times all trips", symbol="C_DM"),
+    Figure("C_AVG", "mean flow over k", "1 means groups of exactly k", symbol="C_AVG"),
+)
 
 
 @plugin
@@ -13,6 +19,15 @@ class Classes:
     """Discernibility C_DM and normalised average class size C_AVG (1 = groups of exactly k)."""
 
     measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
+
+    @classmethod
+    def applicable(cls, od: ODMatrix, release: Release) -> list["Classes"]:
+        """One for each measure that the matrix allows."""
+        return [cls(measure=measure) for measure in measures(od, release)]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return declared(_FIGURES, self.measure)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """C_DM = sum of v^2 over the flows + V x suppressed volume (002 equation 4.1); C_AVG = (V+ / flows) / k (4.2).

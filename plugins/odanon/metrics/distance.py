@@ -5,12 +5,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.model.figure import Figure
 from odanon.model.ground import centres
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Areas, Release
 from odanon.plugin import parameter, plugin
+
+_FIGURES = (
+    Figure(
+        "GDM", "metres moved", "mean distance of a trip's end to the centre it is published at", "m", symbol="GDM m"
+    ),
+    Figure("GDM_median", "metres moved, median", "of the same distances", "m"),
+    Figure("GDM_sd", "metres moved, sd", "standard deviation of the same distances", "m"),
+)
 
 
 @plugin
@@ -18,6 +27,15 @@ class Distance:
     """GDM: metres from each end of a published trip to the centre that it is published at: mean, median, sd."""
 
     measure: Measure = parameter("trips", "what is counted: trips, persons, or the weights of the population")
+
+    @classmethod
+    def applicable(cls, od: ODMatrix, release: Release) -> list["Distance"]:
+        """One for each measure that the matrix allows, where the tiles have a place."""
+        return [cls(measure=measure) for measure in measures(od, release)] if od.ground is not None else []
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return declared(_FIGURES, self.measure)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """d_j = geodesic distance of end j (origin, destination) to the centre of its area (002 equation 4.3).

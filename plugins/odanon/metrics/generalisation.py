@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
@@ -11,12 +12,70 @@ _ADDED = ("volume", "published", "S", "G")
 _LARGEST = ("origin_areas", "destination_areas")
 _COUNTED = ("trips", "persons", "weight")
 
+_FIGURES = (
+    Figure(
+        "Gbar",
+        "tiles per trip",
+        "mean size of origin plus destination; 2 means nothing was enlarged",
+        unit="tiles",
+        public="gbar",
+        symbol="Ḡ",
+        headline=True,
+    ),
+    Figure(
+        "S_share",
+        "of trips left out",
+        "too few people went that way, even between large areas",
+        unit="share",
+        public="suppressed_share",
+        tells_suppressed="summand",
+        symbol="S",
+        headline=True,
+    ),
+    Figure(
+        "G", "generalisation error", "tiles of origin plus destination, added up over trips", tells_suppressed="yes"
+    ),
+    Figure("S", "trips left out", "the volume in no flow", kind="count"),
+    Figure("volume", "trips", "the volume of the matrix", kind="count"),
+    Figure("published", "trips published", "the volume of all flows", kind="count", tells_suppressed="yes"),
+)
+# The same whatever is summed.
+_SHAPE = (
+    Figure("flows", "flows", "rows: origin, destination and time bin", kind="size", public="flows", headline=True),
+    Figure(
+        "origin_areas",
+        "origin areas",
+        "areas that trips leave, in the time bin that has most",
+        kind="size",
+        public="origin_areas",
+    ),
+    Figure(
+        "destination_areas",
+        "destination areas",
+        "areas that trips go to, in the time bin that has most",
+        kind="size",
+        public="destination_areas",
+    ),
+    Figure("min_trips", "trips, at the fewest", "of the smallest flow", kind="count"),
+    Figure("min_persons", "people, at the fewest", "behind the smallest flow", kind="fewest"),
+    Figure("min_weight", "weight, at the least", "behind the smallest flow", kind="count"),
+)
+
 
 @plugin
 class Generalisation:
     """Generalisation error G and its mean Gbar (2 = nothing generalised), suppressed volume S, size of the release."""
 
     measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
+
+    @classmethod
+    def applicable(cls, od: ODMatrix, release: Release) -> list["Generalisation"]:
+        """One for each measure that the matrix allows."""
+        return [cls(measure=measure) for measure in measures(od, release)]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return (*declared(_FIGURES, self.measure), *_SHAPE)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Figures of one matrix.

@@ -1,42 +1,43 @@
-"""The figures every release carries."""
+"""The figures every release carries: every installed metric that its matrix allows."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from odanon.metrics.classes import Classes
-from odanon.metrics.distance import Distance
-from odanon.metrics.generalisation import Generalisation
-from odanon.metrics.reconstruction import Reconstruction
-from odanon.metrics.sizes import Sizes
-from odanon.metrics.surface import Surface
-from odanon.metrics.volumes import measures
+from odanon import registry
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
+if TYPE_CHECKING:
+    from odanon.protocols import Metric
 
-def metrics_for(od: ODMatrix, release: Release) -> list[Any]:
-    """Every metric that the matrix allows: people where they are known, weights where given, metres where placed."""
-    found: list[Any] = [Sizes()]
-    for measure in measures(od, release):
-        found += [Generalisation(measure=measure), Reconstruction(measure=measure), Classes(measure=measure)]
-        if od.ground is not None:
-            found.append(Distance(measure=measure))
-            found += [Surface(measure=measure)] if od.ground.measurable else []
+Bin = TypeVar("Bin")
+
+
+def metrics_for(od: ODMatrix, release: Release) -> "list[Metric]":
+    """Every metric that the matrix allows: people where they are known, weights where given, metres where placed.
+
+    A metric that measures several things, or not every matrix, says so in its class method `applicable`.
+    """
+    found: list[Metric] = []
+    for name in registry.names("metrics"):
+        cls = registry.find("metrics", name).cls
+        found += cls.applicable(od, release) if hasattr(cls, "applicable") else [cls()]
     return found
 
 
-def measured(od: ODMatrix, release: Release) -> Release:
-    """The release with Gbar, S, E, D, C_DM, C_AVG, GDM, MAO and MAD among its metrics."""
-    for metric in metrics_for(od, release):
-        release.metrics.update(metric.evaluate(od, release))
-    return release
-
-
-def measured_window(matrices: Mapping[Any, ODMatrix], releases: Mapping[Any, Release]) -> dict[str, float]:
-    """Measure the release of every matrix and give the figures of all together."""
-    table = pd.DataFrame([measured(matrices[name], release).metrics for name, release in releases.items()])
-    largest = max(releases, key=lambda name: len(releases[name].flows))
-    metrics = metrics_for(matrices[largest], releases[largest])
-    return {name: value for metric in metrics for name, value in metric.combine(table).items()}
+def measured_window(
+    matrices: Mapping[Bin, ODMatrix], releases: Mapping[Bin, Release], metrics: "Sequence[Metric] | None" = None
+) -> dict[str, float]:
+    """Measure the release of every matrix, note the figures in it, and give those of all together."""
+    if metrics is None:
+        largest = max(releases, key=lambda name: len(releases[name].flows))
+        metrics = metrics_for(matrices[largest], releases[largest])
+    figures: dict[str, float] = {}
+    for metric in metrics:
+        table = [metric.evaluate(matrices[name], release) for name, release in releases.items()]
+        for release, told in zip(releases.values(), table, strict=True):
+            release.metrics.update(told)
+        figures |= metric.combine(pd.DataFrame(table))
+    return figures

@@ -3,10 +3,27 @@
 import numpy as np
 import pandas as pd
 
-from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
+
+_FIGURES = (
+    Figure(
+        "E",
+        "reconstruction loss",
+        "flows spread back over their tiles: 0 is perfect, 2 the worst",
+        public="reconstruction_loss",
+        tells_suppressed="summand",
+        symbol="E",
+        headline=True,
+    ),
+    Figure(
+        "D", "distance of the distributions", "as E, of shares instead of trips", tells_suppressed="yes", symbol="D"
+    ),
+    Figure("absolute_error", "absolute error", "E times all trips", tells_suppressed="yes"),
+)
 
 
 @plugin
@@ -14,6 +31,15 @@ class Reconstruction:
     """Reconstruction loss E and distribution distance D between the spread-out release and the matrix."""
 
     measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
+
+    @classmethod
+    def applicable(cls, od: ODMatrix, release: Release) -> list["Reconstruction"]:
+        """One for each measure that the matrix allows."""
+        return [cls(measure=measure) for measure in measures(od, release)]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return declared(_FIGURES, self.measure)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """E = (1/V) sum |r - v| (000 equation 2; 002 equation 4.5), D = sum |r/V+ - v/V| (000 equation 4).

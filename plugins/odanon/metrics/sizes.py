@@ -3,16 +3,33 @@
 import numpy as np
 import pandas as pd
 
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import plugin
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)  # classes of the histograms start at these multiples of k, the last one is open
 
+_FIGURES = (
+    Figure("density", "density", "flows over pairs of areas that are in use", kind="ratio"),
+    Figure(
+        "density_before", "density before", "tile pairs with trips over pairs of tiles that are in use", kind="ratio"
+    ),
+    *(
+        Figure(f"{column}_x{step}", f"flows of {column} from {step}k", "a class of the histogram", kind="size")
+        for column in ("persons", "trips")
+        for step in STEPS
+    ),
+)
+
 
 @plugin
 class Sizes:
     """Histograms of people u and of trips v behind the flows, in doubling multiples of k, and densities."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return _FIGURES
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Numbers of flows: `persons_x4` counts those with 4k <= u < 8k, `persons_x0` those below k; alike for trips.

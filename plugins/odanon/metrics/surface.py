@@ -5,10 +5,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.metrics.volumes import Measure, Volumes, named, unnamed
+from odanon.metrics.volumes import Measure, Volumes, declared, measures, named, unnamed
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Areas, Release
 from odanon.plugin import parameter, plugin
+
+_FIGURES = (
+    Figure("MAO", "origin area", "mean area of a trip's origin", "km2", symbol="MAO km²"),
+    Figure("MAD", "destination area", "mean area of a trip's destination", "km2", symbol="MAD km²"),
+)
 
 
 @plugin
@@ -16,6 +22,16 @@ class Surface:
     """Mean area of origins (MAO) and of destinations (MAD) that trips are published for, in km2."""
 
     measure: Measure = parameter("trips", "what is summed: trips, persons, or the weights of the population")
+
+    @classmethod
+    def applicable(cls, od: ODMatrix, release: Release) -> list["Surface"]:
+        """One for each measure that the matrix allows, where the areas of tiles are known."""
+        known = od.ground is not None and od.ground.measurable
+        return [cls(measure=measure) for measure in measures(od, release)] if known else []
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return declared(_FIGURES, self.measure)
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """MAO = sum v |o| a / sum v and MAD = sum v |d| a / sum v over the published flows (001 section 3).

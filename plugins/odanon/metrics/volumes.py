@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.metrics import kernels
+from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
@@ -63,8 +65,6 @@ class Volumes:
     @cached_property
     def given_back(self) -> npt.NDArray[np.float64]:
         """What every input pair gets when flows spread evenly over their tile pairs (000 section 4.3)."""
-        from odanon.metrics.kernels import spread_over_pairs
-
         release = self.release
         origin, destination = (
             pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
@@ -77,7 +77,7 @@ class Volumes:
             for areas, ends in ((release.origins, self.origin), (release.destinations, self.destination))
         ]
         share = (self.flow / self.cells)[order]
-        return spread_over_pairs(
+        return kernels.spread_over_pairs(
             self.origin, self.destination, *sides[0], flow_start, destination[order], share, *sides[1],
             len(release.destinations.label),
         )  # fmt: skip
@@ -96,6 +96,11 @@ def measures(od: ODMatrix, release: Release) -> list[Measure]:
     if od.weight is not None and "weight" in release.flows:
         known.append("weight")
     return known
+
+
+def declared(figures: tuple[Figure, ...], measure: Measure) -> tuple[Figure, ...]:
+    """The figures of a measure under their own names."""
+    return tuple(figure.named(_SUFFIX[measure]) for figure in figures)
 
 
 def named(figures: dict[str, float], measure: Measure) -> dict[str, float]:

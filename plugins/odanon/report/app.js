@@ -9,7 +9,16 @@
   const opposite = { origin: "destination", destination: "origin" };
   const wholeWindow = bins.every((bin) => /^\d\d:\d\d/.test(bin.label)) ? "All day" : "All times";
   const mostLines = 40;
-  const state = { side: "origin", zone: -1, bin: -1, segment: -1, measure: "density", lines: true, table: "areas", partner: -1 };
+  const state = {
+    side: "origin",
+    zone: -1,
+    bin: -1,
+    segment: -1,
+    measure: "density",
+    lines: true,
+    table: "areas",
+    partner: -1,
+  };
   const sum = (list) => list.reduce((a, b) => a + b, 0);
   const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
@@ -19,7 +28,7 @@
     const asked = new URLSearchParams(location.hash.slice(1));
     state.side = asked.has("destination") || asked.get("show") === "arrivals" ? "destination" : "origin";
     state.zone = indexOfZone.get(asked.get(state.side)) ?? -1;
-    state.partner = state.zone < 0 ? -1 : indexOfZone.get(asked.get("with")) ?? -1;
+    state.partner = state.zone < 0 ? -1 : (indexOfZone.get(asked.get("with")) ?? -1);
     state.bin = bins.findIndex((bin) => bin.start === asked.get("bin"));
     state.segment = data.segments.indexOf(asked.get("segment"));
     state.measure = asked.get("colour") === "trips" ? "trips" : "density";
@@ -35,7 +44,11 @@
     if (state.measure === "trips") address.set("colour", "trips");
     if (state.table === "flows") address.set("table", "flows");
     // A page inside a sandboxed frame may not touch its address; everything else works without.
-    try { history.replaceState(null, "", `#${address}`); } catch { /* nothing to undo */ }
+    try {
+      history.replaceState(null, "", `#${address}`);
+    } catch {
+      /* nothing to undo */
+    }
   };
 
   // --- words ---
@@ -60,11 +73,19 @@
   const valuesOf = (list) => {
     if (state.measure === "trips") return new Map(list.map((row) => [row.zone, row.trips]));
     const density = new Map(list.map((row) => [row.zone, row.trips / zones[row.zone].km2]));
-    return new Map(list.map(({ zone }) => [zone, density.get(zone) + sum(flows.around[zone].map((outer) => density.get(outer) || 0))]));
+    return new Map(
+      list.map(({ zone }) => [
+        zone,
+        density.get(zone) + sum(flows.around[zone].map((outer) => density.get(outer) || 0)),
+      ]),
+    );
   };
   // Single bins share one set of classes, so colours can be compared while stepping through the day.
   const classesOf = (values) => {
-    const all = state.bin < 0 ? [...values.values()] : bins.flatMap((_, bin) => [...valuesOf(rowsOf({ ...state, bin })).values()]);
+    const all =
+      state.bin < 0
+        ? [...values.values()]
+        : bins.flatMap((_, bin) => [...valuesOf(rowsOf({ ...state, bin })).values()]);
     return odanon.classes(odanon.breaks(all), odanon.ramp(state.zone < 0 ? state.side : opposite[state.side]));
   };
   const published = (under) => under.filter((zone) => flows.trips(state, zone) > 0);
@@ -89,18 +110,27 @@
     if (state.zone < 0) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
     lines.push(sizeOf(zone));
     if (state.measure === "density") lines.push(`${number(values.get(zone))} trips per km² here`);
-    if (larger.length) lines.push(`also in ${count(larger.length, "larger area", "larger areas")} around it: ${count(sum(larger.map((z) => byZone.get(z).trips)), "trip", "trips")}`);
+    if (larger.length)
+      lines.push(
+        `also in ${count(larger.length, "larger area", "larger areas")} around it: ${count(sum(larger.map((z) => byZone.get(z).trips)), "trip", "trips")}`,
+      );
     return lines;
   };
   let values = new Map();
   const linesOnMap = () => {
     if (!state.lines) return [];
     if (chosen >= 0) {
-      return rows.slice(0, mostLines).map(({ zone, trips }) => (
-        state.side === "origin" ? { from: chosen, to: zone, trips } : { from: zone, to: chosen, trips }));
+      return rows
+        .slice(0, mostLines)
+        .map(({ zone, trips }) =>
+          state.side === "origin" ? { from: chosen, to: zone, trips } : { from: zone, to: chosen, trips },
+        );
     }
     if (state.table !== "flows") return [];
-    return flows.pairs(state).filter((pair) => pair.origin !== pair.destination).slice(0, mostLines)
+    return flows
+      .pairs(state)
+      .filter((pair) => pair.origin !== pair.destination)
+      .slice(0, mostLines)
       .map((pair) => ({ from: pair.origin, to: pair.destination, trips: pair.trips }));
   };
   const showMap = () => {
@@ -109,31 +139,61 @@
     byZone = new Map(rows.map((row) => [row.zone, row]));
     values = valuesOf(rows);
     const classes = classesOf(values);
-    map.show({ fills: new Map([...values].map(([zone, value]) => [zone, classes.of(value)])), lines: linesOnMap(), chosen, asked: state.zone });
+    map.show({
+      fills: new Map([...values].map(([zone, value]) => [zone, classes.of(value)])),
+      lines: linesOnMap(),
+      chosen,
+      asked: state.zone,
+    });
     const what = state.zone >= 0 ? `${opposite[state.side]}s` : state.side === "origin" ? "departures" : "arrivals";
-    map.legend(`${capital(what)}, ${state.measure === "density" ? "trips per km²" : "trips"}`, classes, "none, or too few people");
+    map.legend(
+      `${capital(what)}, ${state.measure === "density" ? "trips per km²" : "trips"}`,
+      classes,
+      "none, or too few people",
+    );
   };
 
   // --- timeline ---
   const starts = bins.map((bin) => Date.parse(bin.start.replace("Z", ":00Z")));
   const width = Math.min(...starts.slice(1).map((start, i) => start - starts[i]));
   const at = starts.map((start) => (bins.length > 1 ? Math.round((start - starts[0]) / width) : 0));
-  const slots = at[at.length - 1] + 1;
+  const slots = at.at(-1) + 1;
   const timePlot = odanon.bars(byId("trips-per-bin"));
   const showTime = () => {
-    const pair = state.partner < 0 ? null : state.side === "origin" ? [state.zone, state.partner] : [state.partner, state.zone];
-    const exact = bins.map((_, bin) => (
-      pair ? flows.between({ ...state, bin }, ...pair) : state.zone < 0 ? sum(flows.areas({ ...state, bin }).map((row) => row.trips)) : flows.trips({ ...state, bin }, state.zone)));
+    const pair =
+      state.partner < 0 ? null : state.side === "origin" ? [state.zone, state.partner] : [state.partner, state.zone];
+    const exact = bins.map((_, bin) =>
+      pair
+        ? flows.between({ ...state, bin }, ...pair)
+        : state.zone < 0
+          ? sum(flows.areas({ ...state, bin }).map((row) => row.trips))
+          : flows.trips({ ...state, bin }, state.zone),
+    );
     const stands = bins.map((_, bin) => flows.standIn({ ...state, bin }));
     const marked = bins.map((_, i) => !pair && stands[i] >= 0 && stands[i] !== state.zone);
-    const whose = pair ? "trips between the two chosen areas, estimated from the areas of each time bin," : state.zone < 0 ? "published trips" : `published trips ${state.side === "origin" ? "from" : "to"} the chosen area`;
+    const whose = pair
+      ? "trips between the two chosen areas, estimated from the areas of each time bin,"
+      : state.zone < 0
+        ? "published trips"
+        : `published trips ${state.side === "origin" ? "from" : "to"} the chosen area`;
     const note = marked.includes(true) ? " (pale: published for larger or smaller areas)" : "";
     timePlot.show({
-      name: "Published trips per time bin", x: `${whose} by start of the time bin${note}`, height: 120, format: odanon.axisNumber,
-      labels: bins.map((bin) => bin.label), at, slots, marked, chosen: state.bin,
+      name: "Published trips per time bin",
+      x: `${whose} by start of the time bin${note}`,
+      height: 120,
+      format: odanon.axisNumber,
+      labels: bins.map((bin) => bin.label),
+      at,
+      slots,
+      marked,
+      chosen: state.bin,
       series: [{ name: "trips", class: `fill-${state.side}`, values: exact }],
-      tip: (i) => [bins[i].label, !marked[i] ? count(exact[i], "trip", "trips")
-        : `published for ${zones[stands[i]].km2 > zones[state.zone].km2 ? "a larger area" : "smaller areas"} instead`],
+      tip: (i) => [
+        bins[i].label,
+        !marked[i]
+          ? count(exact[i], "trip", "trips")
+          : `published for ${zones[stands[i]].km2 > zones[state.zone].km2 ? "a larger area" : "smaller areas"} instead`,
+      ],
       pick: (i) => choose({ bin: i === state.bin ? -1 : i }),
     });
     byId("when").value = `${when()}: ${count(sum(rows.map((row) => row.trips)), "trip", "trips")}`;
@@ -145,7 +205,12 @@
 
   // --- panel ---
   const table = odanon.table(byId("table"));
-  const zoneColumn = (name, key) => ({ name, text: true, value: (row) => zones[row[key]].id, show: (row) => zones[row[key]].id });
+  const zoneColumn = (name, key) => ({
+    name,
+    text: true,
+    value: (row) => zones[row[key]].id,
+    show: (row) => zones[row[key]].id,
+  });
   const trips = { name: "Trips", main: true, value: (row) => row.trips, show: (row) => number(row.trips) };
   const people = { name: "People", value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };
   const tiles = { name: "Tiles", value: (row) => zones[row.zone].tiles, show: (row) => number(zones[row.zone].tiles) };
@@ -153,27 +218,50 @@
   const showOverview = () => {
     const far = opposite[state.side];
     byId("panel-title").textContent = `${when()}: ${count(rows.length, `${state.side} area`, `${state.side} areas`)}`;
-    byId("panel-text").textContent = `Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.`;
+    byId("panel-text").textContent =
+      `Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.`;
     if (state.table === "flows") {
       const pairs = flows.pairs(state).map((row) => ({ ...row, zone: row[far] }));
-      table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), trips], pairs,
-        { hover, pick: (row) => choose({ zone: row[state.side] }) });
+      table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), trips], pairs, {
+        hover,
+        pick: (row) => choose({ zone: row[state.side] }),
+      });
     } else {
       const ends = { name: capital(`${far}s`), value: (row) => row.partners, show: (row) => number(row.partners) };
-      table.show([zoneColumn("Area", "zone"), trips, ends, tiles], rows, { hover, pick: (row) => choose({ zone: row.zone }) });
+      table.show([zoneColumn("Area", "zone"), trips, ends, tiles], rows, {
+        hover,
+        pick: (row) => choose({ zone: row.zone }),
+      });
     }
   };
   const showChoice = () => {
     const total = sum(rows.map((row) => row.trips));
     const name = el("bdi", {}, zones[chosen < 0 ? state.zone : chosen].id);
     byId("panel-title").replaceChildren(state.side === "origin" ? "From " : "To ", name);
-    byId("panel-text").textContent = chosen < 0 ? `${when()}: nothing is published here.`
-      : `${when()}: ${count(total, "trip", "trips")} ${state.side === "origin" ? "to" : "from"} ${count(rows.length, "area", "areas")}. Size: ${sizeOf(chosen)}.`
-        + (chosen === state.zone ? "" : ` It stands in for the ${zones[chosen].km2 > zones[state.zone].km2 ? "smaller" : "larger"} area you chose, which has no flows of its own at this time.`)
-        + (bins.length < 2 ? "" : state.partner < 0 ? " Choose a row to follow that flow through time." : ` The timeline follows the flow with ${zones[state.partner].id}.`);
+    byId("panel-text").textContent =
+      chosen < 0
+        ? `${when()}: nothing is published here.`
+        : `${when()}: ${count(total, "trip", "trips")} ${state.side === "origin" ? "to" : "from"} ${count(rows.length, "area", "areas")}. Size: ${sizeOf(chosen)}.` +
+          (chosen === state.zone
+            ? ""
+            : ` It stands in for the ${zones[chosen].km2 > zones[state.zone].km2 ? "smaller" : "larger"} area you chose, which has no flows of its own at this time.`) +
+          (bins.length < 2
+            ? ""
+            : state.partner < 0
+              ? " Choose a row to follow that flow through time."
+              : ` The timeline follows the flow with ${zones[state.partner].id}.`);
     const share = { name: "Share", value: (row) => row.trips, show: (row) => percent(row.trips / total) };
-    const columns = [zoneColumn(capital(opposite[state.side]), "zone"), trips, share, ...(data.bands.length ? [people] : []), tiles];
-    table.show(columns, rows, { hover, pick: (row) => choose({ partner: row.zone === state.partner ? -1 : row.zone }) });
+    const columns = [
+      zoneColumn(capital(opposite[state.side]), "zone"),
+      trips,
+      share,
+      ...(data.bands.length ? [people] : []),
+      tiles,
+    ];
+    table.show(columns, rows, {
+      hover,
+      pick: (row) => choose({ partner: row.zone === state.partner ? -1 : row.zone }),
+    });
   };
   const showPanel = () => {
     byId("clear").hidden = state.zone < 0;
@@ -187,18 +275,23 @@
     odanon.tip.hide();
     map.mark(-1);
     for (const name of ["side", "measure", "table"]) {
-      document.querySelectorAll(`[data-${name}]`).forEach((button) => button.setAttribute("aria-pressed", button.dataset[name] === state[name]));
+      document
+        .querySelectorAll(`[data-${name}]`)
+        .forEach((button) => button.setAttribute("aria-pressed", button.dataset[name] === state[name]));
     }
     byId("segment").value = state.segment;
     byId("lines").checked = state.lines;
-    showMap(); showTime(); showPanel();
+    showMap();
+    showTime();
+    showPanel();
   };
   const choose = (change) => {
     Object.assign(state, "zone" in change ? { partner: -1 } : {}, change);
     writeAddress();
     showAll();
   };
-  const onEach = (selector, kind, act) => document.querySelectorAll(selector).forEach((node) => node.addEventListener(kind, () => act(node)));
+  const onEach = (selector, kind, act) =>
+    document.querySelectorAll(selector).forEach((node) => node.addEventListener(kind, () => act(node)));
 
   onEach("[data-side]", "click", (button) => choose({ side: button.dataset.side, zone: -1 }));
   onEach("[data-measure]", "click", (button) => choose({ measure: button.dataset.measure }));
@@ -206,21 +299,37 @@
   onEach("#lines", "change", (box) => choose({ lines: box.checked }));
   onEach("#clear", "click", () => choose({ zone: -1 }));
   onEach("#segment", "change", (list) => choose({ segment: Number(list.value) }));
-  onEach("#all-times", "click", () => { stop(); choose({ bin: -1 }); });
+  onEach("#all-times", "click", () => {
+    stop();
+    choose({ bin: -1 });
+  });
   // The slider runs over the clock; moving it into a gap without flows goes on to the next bin that has some.
   onEach("#time", "input", (slider) => {
     const place = Number(slider.value);
     const later = at.findIndex((slot) => slot >= place);
     choose({ bin: place >= at[Math.max(0, state.bin)] ? later : at.findLastIndex((slot) => slot <= place) });
   });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && state.zone >= 0) choose({ zone: -1 }); });
-  window.addEventListener("hashchange", () => { readAddress(); showAll(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && state.zone >= 0) choose({ zone: -1 });
+  });
+  window.addEventListener("hashchange", () => {
+    readAddress();
+    showAll();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAll);
 
   let clock = null;
-  const stop = () => { clearInterval(clock); clock = null; byId("play").textContent = "▶"; byId("play").setAttribute("aria-pressed", false); };
+  const stop = () => {
+    clearInterval(clock);
+    clock = null;
+    byId("play").textContent = "▶";
+    byId("play").setAttribute("aria-pressed", false);
+  };
   onEach("#play", "click", (button) => {
-    if (clock) { stop(); return; }
+    if (clock) {
+      stop();
+      return;
+    }
     button.textContent = "❚❚";
     button.setAttribute("aria-pressed", true);
     clock = setInterval(() => choose({ bin: (state.bin + 1) % bins.length }), 900);
@@ -232,7 +341,10 @@
   byId("time").max = slots - 1;
   byId("time").style.setProperty("--slots", slots);
   document.querySelector(".timeline").hidden = bins.length < 2;
-  byId("segment").append(el("option", { value: -1 }, "all together"), ...data.segments.map((name, i) => el("option", { value: i }, name === "all" ? "flows that are not split" : name)));
+  byId("segment").append(
+    el("option", { value: -1 }, "all together"),
+    ...data.segments.map((name, i) => el("option", { value: i }, name === "all" ? "flows that are not split" : name)),
+  );
   byId("segment-choice").hidden = data.segments.length < 2;
 
   readAddress();

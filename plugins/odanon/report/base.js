@@ -13,7 +13,8 @@ const odanon = {};
     return node;
   };
   odanon.el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
-  odanon.svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(svgSpace, tag), attributes, children);
+  odanon.svg = (tag, attributes = {}, ...children) =>
+    fill(document.createElementNS(svgSpace, tag), attributes, children);
   odanon.byId = (id) => document.getElementById(id);
   odanon.css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -70,6 +71,8 @@ const odanon = {};
       const top = y + 14 + box.height > innerHeight ? y - 14 - box.height : y + 14;
       tip.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;
     },
-    hide: () => { tip.hidden = true; },
+    hide: () => {
+      tip.hidden = true;
+    },
   };
 })();

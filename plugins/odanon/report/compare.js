@@ -5,26 +5,42 @@
   const data = JSON.parse(byId("data").textContent);
   const names = [...new Set(data.runs.map((run) => run.algorithm))];
   const look = new Map(names.map((name, i) => [name, odanon.look(i)]));
-  const series = (x) => names.map((name) => ({
-    name, ...look.get(name),
-    points: data.runs.filter((run) => run.algorithm === name && run.Gbar && x(run) !== null)
-      .map((run) => [x(run), run.Gbar, [`k = ${run.k}`]]),
-  })).filter((s) => s.points.length);
-  const plot = (host, name, title, x, formatX, options) => odanon.lines(byId(host), {
-    name, x: title, y: "tiles per trip", series: series(x), formatX, formatY: number, ...options,
-  });
+  const series = (x) =>
+    names
+      .map((name) => ({
+        name,
+        ...look.get(name),
+        points: data.runs
+          .filter((run) => run.algorithm === name && run.Gbar && x(run) !== null)
+          .map((run) => [x(run), run.Gbar, [`k = ${run.k}`]]),
+      }))
+      .filter((s) => s.points.length);
+  const plot = (host, name, title, x, formatX, options) =>
+    odanon.lines(byId(host), {
+      name,
+      x: title,
+      y: "tiles per trip",
+      series: series(x),
+      formatX,
+      formatY: number,
+      ...options,
+    });
   if (data.runs.some((run) => run.Gbar)) {
     byId("tradeoff-key").append(odanon.key(series((run) => run.k)));
     plot("gbar-s", "Tiles per trip against suppressed share", "suppressed share", (run) => run.S_share, percent, {});
     plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, { joined: true });
-    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, { logX: true });
+    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, {
+      logX: true,
+    });
   }
 
   // --- sizes of areas ---
   const edges = [1];
   const largest = Math.max(1, ...data.releases.flatMap((release) => release.zones.tiles));
-  while (edges[edges.length - 1] * 2 <= largest) edges.push(edges[edges.length - 1] * 2);
-  const labels = edges.map((edge, i) => (i + 1 < edges.length && edges[i + 1] - edge > 1 ? `${number(edge)}–${number(edges[i + 1] - 1)}` : number(edge)));
+  while (edges.at(-1) * 2 <= largest) edges.push(edges.at(-1) * 2);
+  const labels = edges.map((edge, i) =>
+    i + 1 < edges.length && edges[i + 1] - edge > 1 ? `${number(edge)}–${number(edges[i + 1] - 1)}` : number(edge),
+  );
   const shares = (release, ends) => {
     const sums = edges.map(() => 0);
     ends.forEach((zone, i) => {
@@ -43,7 +59,11 @@
       { name: "destinations", class: "fill-destination", values: shares(release, release.flows.d) },
     ];
     odanon.bars(host).show({
-      name: `Share of trips by size of area, ${release.algorithm}`, x: "tiles in the area", labels, series: bars, format: percent,
+      name: `Share of trips by size of area, ${release.algorithm}`,
+      x: "tiles in the area",
+      labels,
+      series: bars,
+      format: percent,
       tip: (i) => [`${labels[i]} tiles`, ...bars.map((s) => `${s.name}: ${percent(s.values[i])} of the trips`)],
     });
   }
@@ -52,15 +72,33 @@
   const maps = data.releases.map((release) => {
     const zones = odanon.readZones(release.zones, data.extent);
     const host = el("div", { class: "map small pickable" });
-    byId("maps").append(el("figure", {}, el("figcaption", {}, el("strong", {}, release.algorithm), `${number(release.flows.trips.length)} flows`), host));
+    byId("maps").append(
+      el(
+        "figure",
+        {},
+        el("figcaption", {}, el("strong", {}, release.algorithm), `${number(release.flows.trips.length)} flows`),
+        host,
+      ),
+    );
     const out = new Map();
     release.flows.o.forEach((o, i) => out.set(o, (out.get(o) || 0) + release.flows.trips[i]));
     const map = odanon.map(host, zones, {
       view: odanon.planeBox(data.extent),
       hover: (under, event) => {
         const zone = under.find((i) => shown.has(i));
-        if (zone === undefined || !event) { odanon.tip.hide(); return; }
-        odanon.tip.show([zones[zone].id, `${number(shown.get(zone))} trips`, `${number(zones[zone].tiles)} tiles, ${number(zones[zone].km2)} km²`], event.clientX, event.clientY);
+        if (zone === undefined || !event) {
+          odanon.tip.hide();
+          return;
+        }
+        odanon.tip.show(
+          [
+            zones[zone].id,
+            `${number(shown.get(zone))} trips`,
+            `${number(zones[zone].tiles)} tiles, ${number(zones[zone].km2)} km²`,
+          ],
+          event.clientX,
+          event.clientY,
+        );
       },
       pick: (under) => {
         const zone = under.find((i) => out.has(i));
@@ -72,7 +110,12 @@
       shown = values;
       const density = new Map([...values].map(([zone, trips]) => [zone, trips / zones[zone].km2]));
       const classes = odanon.classes(odanon.breaks([...density.values()]), odanon.ramp(ramp));
-      map.show({ fills: new Map([...density].map(([zone, value]) => [zone, classes.of(value)])), lines, chosen, asked: chosen });
+      map.show({
+        fills: new Map([...density].map(([zone, value]) => [zone, classes.of(value)])),
+        lines,
+        chosen,
+        asked: chosen,
+      });
       map.legend(title, classes, "none, or too few people");
     };
     return {
@@ -80,12 +123,22 @@
       origins: () => paint(out, "origin", "Departures, trips per km²", -1, []),
       // The flows of the smallest origin area around a place of the shared plane.
       from: (place) => {
-        const around = zones.filter((zone) => out.has(zone.index) && odanon.inside(zone, place.x, place.y)).sort((a, b) => a.km2 - b.km2);
-        if (!around.length) { paint(new Map(), "destination", "Nothing published from here", -1, []); return; }
+        const around = zones
+          .filter((zone) => out.has(zone.index) && odanon.inside(zone, place.x, place.y))
+          .sort((a, b) => a.km2 - b.km2);
+        if (!around.length) {
+          paint(new Map(), "destination", "Nothing published from here", -1, []);
+          return;
+        }
         const origin = around[0].index;
         const to = new Map();
-        release.flows.o.forEach((o, i) => { if (o === origin) to.set(release.flows.d[i], (to.get(release.flows.d[i]) || 0) + release.flows.trips[i]); });
-        const lines = [...to].sort((a, b) => b[1] - a[1]).slice(0, 25).map(([zone, trips]) => ({ from: origin, to: zone, trips }));
+        release.flows.o.forEach((o, i) => {
+          if (o === origin) to.set(release.flows.d[i], (to.get(release.flows.d[i]) || 0) + release.flows.trips[i]);
+        });
+        const lines = [...to]
+          .sort((a, b) => b[1] - a[1])
+          .slice(0, 25)
+          .map(([zone, trips]) => ({ from: origin, to: zone, trips }));
         paint(to, "destination", "Destinations, trips per km²", origin, lines);
       },
     };
@@ -93,30 +146,43 @@
   // --- one flow through time ---
   const profiles = data.profiles;
   byId("profile-section").hidden = !profiles.bins.length;
-  const profilePlots = profiles.bins.length ? profiles.algorithms.map((name) => {
-    const host = el("div", { class: "plot" });
-    const caption = el("figcaption", {}, el("strong", {}, name));
-    byId("profiles").append(el("figure", {}, caption, host));
-    const bars = odanon.bars(host);
-    return (flow) => {
-      const rows = [{ name: "original", class: "fill-plain", values: flow.original }, { name: "read back", class: "fill-destination", values: flow[name] }];
-      bars.show({
-        name: `Trips by time bin, ${name}`, x: "time bin", labels: profiles.bins, series: rows, format: odanon.axisNumber,
-        tip: (i) => [profiles.bins[i], ...rows.map((row) => `${row.name}: ${number(row.values[i])}`)],
-      });
-    };
-  }) : [];
+  const profilePlots = profiles.bins.length
+    ? profiles.algorithms.map((name) => {
+        const host = el("div", { class: "plot" });
+        const caption = el("figcaption", {}, el("strong", {}, name));
+        byId("profiles").append(el("figure", {}, caption, host));
+        const bars = odanon.bars(host);
+        return (flow) => {
+          const rows = [
+            { name: "original", class: "fill-plain", values: flow.original },
+            { name: "read back", class: "fill-destination", values: flow[name] },
+          ];
+          bars.show({
+            name: `Trips by time bin, ${name}`,
+            x: "time bin",
+            labels: profiles.bins,
+            series: rows,
+            format: odanon.axisNumber,
+            tip: (i) => [profiles.bins[i], ...rows.map((row) => `${row.name}: ${number(row.values[i])}`)],
+          });
+        };
+      })
+    : [];
   const showProfile = () => profilePlots.forEach((show) => show(profiles.flows[Number(byId("profile-flow").value)]));
-  byId("profile-flow").append(...profiles.flows.map((flow, i) => el("option", { value: i }, `${i + 1}: ${flow.o} → ${flow.d}`)));
+  byId("profile-flow").append(
+    ...profiles.flows.map((flow, i) => el("option", { value: i }, `${i + 1}: ${flow.o} → ${flow.d}`)),
+  );
   byId("profile-flow").addEventListener("change", showProfile);
   if (profilePlots.length) showProfile();
 
   const showAll = (place) => {
-    byId("maps-text").textContent = "Where the trips from the place you pressed go: each map shows the origin area that holds it and its destinations.";
+    byId("maps-text").textContent =
+      "Where the trips from the place you pressed go: each map shows the origin area that holds it and its destinations.";
     maps.forEach((map) => map.from(place));
   };
   const reset = () => {
-    byId("maps-text").textContent = "Origins shaded by trips per km². Press a place to see where its trips go, in every map.";
+    byId("maps-text").textContent =
+      "Origins shaded by trips per km². Press a place to see where its trips go, in every map.";
     maps.forEach((map) => map.origins());
   };
   byId("clear").addEventListener("click", reset);

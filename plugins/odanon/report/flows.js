@@ -7,21 +7,29 @@
   // (equirectangular: true to scale at the middle latitude, north up), or of a given extent in degrees that several maps share.
   odanon.readZones = (zones, shared) => {
     const steps = 1e5;
-    const rings = zones.rings.map((list) => list.map((ring) => {
-      const points = Float64Array.from(ring);
-      for (let i = 2; i < points.length; i++) points[i] += points[i - 2];
-      return points.map((value) => value / steps);
-    }));
+    const rings = zones.rings.map((list) =>
+      list.map((ring) => {
+        const points = Float64Array.from(ring);
+        for (let i = 2; i < points.length; i++) points[i] += points[i - 2];
+        return points.map((value) => value / steps);
+      }),
+    );
     const extent = shared || boxOf(rings.flat());
     const middle = { lon: (extent[0] + extent[2]) / 2, lat: (extent[1] + extent[3]) / 2 };
     const eastward = metresPerDegree * Math.cos((middle.lat * Math.PI) / 180);
-    const project = (ring) => ring.map((value, i) => (
-      i % 2 ? (middle.lat - value) * metresPerDegree : (value - middle.lon) * eastward));
+    const project = (ring) =>
+      ring.map((value, i) => (i % 2 ? (middle.lat - value) * metresPerDegree : (value - middle.lon) * eastward));
     return zones.id.map((id, i) => {
       const plane = rings[i].map(project);
       return {
-        index: i, id, level: zones.level[i], tiles: zones.tiles[i], km2: zones.km2[i],
-        rings: plane, box: boxOf(plane), ...centre(plane),
+        index: i,
+        id,
+        level: zones.level[i],
+        tiles: zones.tiles[i],
+        km2: zones.km2[i],
+        rings: plane,
+        box: boxOf(plane),
+        ...centre(plane),
       };
     });
   };
@@ -40,8 +48,11 @@
     let odd = false;
     for (const ring of zone.rings) {
       for (let i = 0, j = ring.length - 2; i < ring.length; j = i, i += 2) {
-        if ((ring[i + 1] > y) !== (ring[j + 1] > y) &&
-          x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]) odd = !odd;
+        if (
+          ring[i + 1] > y !== ring[j + 1] > y &&
+          x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]
+        )
+          odd = !odd;
       }
     }
     return odd;
@@ -75,8 +86,10 @@
     const box = [Infinity, Infinity, -Infinity, -Infinity];
     for (const ring of rings) {
       for (let i = 0; i < ring.length; i += 2) {
-        box[0] = Math.min(box[0], ring[i]); box[2] = Math.max(box[2], ring[i]);
-        box[1] = Math.min(box[1], ring[i + 1]); box[3] = Math.max(box[3], ring[i + 1]);
+        box[0] = Math.min(box[0], ring[i]);
+        box[2] = Math.max(box[2], ring[i]);
+        box[1] = Math.min(box[1], ring[i + 1]);
+        box[3] = Math.max(box[3], ring[i + 1]);
       }
     }
     return box;
@@ -92,9 +105,12 @@
         const [ax, ay] = [ring[i] - ring[0], ring[i + 1] - ring[1]];
         const [bx, by] = [ring[j] - ring[0], ring[j + 1] - ring[1]];
         const cross = ax * by - bx * ay;
-        area += cross; x += (ax + bx) * cross; y += (ay + by) * cross;
+        area += cross;
+        x += (ax + bx) * cross;
+        y += (ay + by) * cross;
       }
-      if (Math.abs(area) > best.size) best = { size: Math.abs(area), x: ring[0] + x / (3 * area), y: ring[1] + y / (3 * area) };
+      if (Math.abs(area) > best.size)
+        best = { size: Math.abs(area), x: ring[0] + x / (3 * area), y: ring[1] + y / (3 * area) };
     }
     return { x: best.x, y: best.y };
   };
@@ -107,7 +123,8 @@
     const sumBy = (view, keyOf, partnerOf) => {
       const sums = new Map();
       for (let i = 0; i < flows.trips.length; i++) {
-        if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment)) continue;
+        if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment))
+          continue;
         const key = keyOf(i);
         if (key < 0) continue;
         if (!sums.has(key)) sums.set(key, { key, trips: 0, bands: [Infinity, -1], partners: new Set() });
@@ -117,14 +134,19 @@
         row.bands[1] = Math.max(row.bands[1], flows.band[i]);
         row.partners.add(partnerOf(i));
       }
-      return [...sums.values()].sort((a, b) => b.trips - a.trips || a.key - b.key)
+      return [...sums.values()]
+        .sort((a, b) => b.trips - a.trips || a.key - b.key)
         .map((row, rank) => ({ ...row, rank, zone: row.key, partners: row.partners.size }));
     };
     const remembered = new Map();
     const areas = (view) => {
       const key = [view.side, view.bin, view.segment].join();
       if (!remembered.has(key)) {
-        const rows = sumBy(view, (i) => near[view.side][i], (i) => far[view.side][i]);
+        const rows = sumBy(
+          view,
+          (i) => near[view.side][i],
+          (i) => far[view.side][i],
+        );
         remembered.set(key, { rows, byZone: new Map(rows.map((row) => [row.zone, row])) });
       }
       return remembered.get(key);
@@ -135,10 +157,19 @@
       areas: (view) => areas(view).rows,
       trips: (view, zone) => (areas(view).byZone.get(zone) || { trips: 0 }).trips,
       // One row per area at the other end of the view's zone.
-      partners: (view) => sumBy(view, (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1), (i) => flows.bin[i]),
+      partners: (view) =>
+        sumBy(
+          view,
+          (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1),
+          (i) => flows.bin[i],
+        ),
       // One row per origin and destination.
-      pairs: (view) => sumBy(view, (i) => flows.o[i] * zones.length + flows.d[i], (i) => flows.bin[i])
-        .map((row) => ({ ...row, origin: Math.floor(row.key / zones.length), destination: row.key % zones.length })),
+      pairs: (view) =>
+        sumBy(
+          view,
+          (i) => flows.o[i] * zones.length + flows.d[i],
+          (i) => flows.bin[i],
+        ).map((row) => ({ ...row, origin: Math.floor(row.key / zones.length), destination: row.key % zones.length })),
       // The area that stands for the view's zone: itself where it has flows; else, because each bin has its own
       // areas, the smallest one around it, or the busiest one inside it; -1 where nothing is published.
       standIn: (view) => {
@@ -158,7 +189,8 @@
         };
         let sum = 0;
         for (let i = 0; i < flows.trips.length; i++) {
-          if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment)) continue;
+          if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment))
+            continue;
           const from = share(flows.o[i], origin);
           if (from) sum += flows.trips[i] * from * share(flows.d[i], destination);
         }

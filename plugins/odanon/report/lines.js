@@ -15,16 +15,34 @@
   odanon.look = (i) => ({ colour: hues[i % hues.length], shape: shapes[Math.floor(i / hues.length) % shapes.length] });
   const mark = (series, x, y) => {
     const node = marks[series.shape](x, y);
-    for (const [name, value] of Object.entries({ fill: series.colour, stroke: "var(--paper)", "stroke-width": 1.2 })) node.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ fill: series.colour, stroke: "var(--paper)", "stroke-width": 1.2 }))
+      node.setAttribute(name, value);
     return node;
   };
   // One key for several plots; pointing at a name dims the other series.
-  odanon.key = (list) => el("ul", { class: "key wrap" }, ...list.map((s) => el("li", {
-    tabindex: 0,
-    pointerenter: () => single(s.name), pointerleave: () => single(null), focusin: () => single(s.name), focusout: () => single(null),
-  }, svg("svg", { width: 14, height: 14, viewBox: "0 0 14 14" }, mark(s, 7, 7)), s.name)));
-  const single = (name) => document.querySelectorAll("[data-series]").forEach((node) => (
-    node.classList.toggle("faint", name !== null && node.dataset.series !== name)));
+  odanon.key = (list) =>
+    el(
+      "ul",
+      { class: "key wrap" },
+      ...list.map((s) =>
+        el(
+          "li",
+          {
+            tabindex: 0,
+            pointerenter: () => single(s.name),
+            pointerleave: () => single(null),
+            focusin: () => single(s.name),
+            focusout: () => single(null),
+          },
+          svg("svg", { width: 14, height: 14, viewBox: "0 0 14 14" }, mark(s, 7, 7)),
+          s.name,
+        ),
+      ),
+    );
+  const single = (name) =>
+    document
+      .querySelectorAll("[data-series]")
+      .forEach((node) => node.classList.toggle("faint", name !== null && node.dataset.series !== name));
 
   const ticks = (low, high, parts) => {
     const step = odanon.niceStep(high - low || 1, parts);
@@ -56,29 +74,65 @@
     const [y0, y1] = range(1);
     const along = spec.logX ? Math.log10 : (v) => v;
     const pad = (along(x1) - along(x0) || 1) * 0.06;
-    const x = (v) => margin.left + ((along(v) - along(x0) + pad) / (along(x1) - along(x0) + 2 * pad)) * (width - margin.left - margin.right);
+    const x = (v) =>
+      margin.left +
+      ((along(v) - along(x0) + pad) / (along(x1) - along(x0) + 2 * pad)) * (width - margin.left - margin.right);
     const [low, high] = [y0 / 1.15, y1 * 1.15];
-    const y = (v) => margin.top + (1 - Math.log(v / low) / Math.log(high / low)) * (height - margin.top - margin.bottom);
-    const words = spec.series.map((s) => `${s.name}: ${s.points.map((p) => `${spec.formatX(p[0])} → ${spec.formatY(p[1])}`).join(", ")}`);
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${spec.name}. ${words.join("; ")}` });
+    const y = (v) =>
+      margin.top + (1 - Math.log(v / low) / Math.log(high / low)) * (height - margin.top - margin.bottom);
+    const words = spec.series.map(
+      (s) => `${s.name}: ${s.points.map((p) => `${spec.formatX(p[0])} → ${spec.formatY(p[1])}`).join(", ")}`,
+    );
+    const picture = svg("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": `${spec.name}. ${words.join("; ")}`,
+    });
     for (const value of logTicks(low, high)) {
       picture.append(
         svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: "grid" }),
-        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)));
+        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)),
+      );
     }
-    for (const value of spec.logX ? decades(x0, x1) : ticks(x0, x1, 5)) picture.append(svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)));
+    for (const value of spec.logX ? decades(x0, x1) : ticks(x0, x1, 5))
+      picture.append(
+        svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)),
+      );
     picture.append(
-      svg("line", { x1: margin.left, x2: width - margin.right, y1: height - margin.bottom, y2: height - margin.bottom, class: "axis" }),
-      svg("text", { x: (margin.left + width - margin.right) / 2, y: height - 4, class: "middle title" }, spec.x));
+      svg("line", {
+        x1: margin.left,
+        x2: width - margin.right,
+        y1: height - margin.bottom,
+        y2: height - margin.bottom,
+        class: "axis",
+      }),
+      svg("text", { x: (margin.left + width - margin.right) / 2, y: height - 4, class: "middle title" }, spec.x),
+    );
     for (const series of spec.series) {
       const path = [...series.points].sort((a, b) => a[0] - b[0]);
       if (spec.joined && path.length > 1) {
-        picture.append(svg("polyline", { points: path.map((p) => `${x(p[0])},${y(p[1])}`).join(" "), fill: "none", stroke: series.colour, "stroke-width": 1.8, "data-series": series.name }));
+        picture.append(
+          svg("polyline", {
+            points: path.map((p) => `${x(p[0])},${y(p[1])}`).join(" "),
+            fill: "none",
+            stroke: series.colour,
+            "stroke-width": 1.8,
+            "data-series": series.name,
+          }),
+        );
       }
       path.forEach((p) => {
         const dot = mark(series, x(p[0]), y(p[1]));
         dot.dataset.series = series.name;
-        dot.addEventListener("pointermove", (event) => odanon.tip.show([series.name, `${spec.x}: ${spec.formatX(p[0])}`, `${spec.y}: ${spec.formatY(p[1])}`, ...(p[2] || [])], event.clientX, event.clientY));
+        dot.addEventListener("pointermove", (event) =>
+          odanon.tip.show(
+            [series.name, `${spec.x}: ${spec.formatX(p[0])}`, `${spec.y}: ${spec.formatY(p[1])}`, ...(p[2] || [])],
+            event.clientX,
+            event.clientY,
+          ),
+        );
         dot.addEventListener("pointerleave", odanon.tip.hide);
         picture.append(dot);
       });
@@ -90,6 +144,13 @@
   // formatX, formatY; optional joined and logX.
   odanon.lines = (host, spec) => {
     let width = 0;
-    new ResizeObserver(() => requestAnimationFrame(() => { if (host.clientWidth !== width) { width = host.clientWidth; draw(host, spec); } })).observe(host);
+    new ResizeObserver(() =>
+      requestAnimationFrame(() => {
+        if (host.clientWidth !== width) {
+          width = host.clientWidth;
+          draw(host, spec);
+        }
+      }),
+    ).observe(host);
   };
 })();

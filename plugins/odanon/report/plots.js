@@ -5,8 +5,10 @@
   const margin = { top: 10, right: 14, bottom: 36, left: 46 };
 
   // The whole chart in words, for those who cannot see it.
-  const describe = (spec) => `${spec.name}. ${spec.labels.map((label, i) => (
-    `${label}: ${spec.series.map((s) => `${s.name} ${spec.format(s.values[i])}`).join(", ")}`)).join("; ")}`;
+  const describe = (spec) =>
+    `${spec.name}. ${spec.labels
+      .map((label, i) => `${label}: ${spec.series.map((s) => `${s.name} ${spec.format(s.values[i])}`).join(", ")}`)
+      .join("; ")}`;
 
   const draw = (host, spec) => {
     const width = Math.max(200, host.clientWidth);
@@ -19,11 +21,23 @@
     const slots = spec.slots || spec.labels.length;
     const slot = inner.width / slots;
     const x = (i) => margin.left + slot * (spec.at ? spec.at[i] : i);
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": describe(spec) });
+    const picture = svg("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": describe(spec),
+    });
 
     for (let value = 0; value <= top + step / 2; value += step) {
       picture.append(
-        svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: value ? "grid" : "axis" }),
+        svg("line", {
+          x1: margin.left,
+          x2: width - margin.right,
+          y1: y(value),
+          y2: y(value),
+          class: value ? "grid" : "axis",
+        }),
         svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.format(value)),
       );
     }
@@ -38,10 +52,16 @@
       spec.series.forEach((series, s) => {
         const value = series.values[i];
         const size = value > 0 ? Math.max(1, y(0) - y(value)) : 0;
-        group.append(svg("rect", {
-          x: x(i) + gap / 2 + s * bar, y: y(0) - size, height: size, rx: Math.min(2, bar / 4), class: series.class,
-          width: Math.max(1, bar - 1),
-        }));
+        group.append(
+          svg("rect", {
+            x: x(i) + gap / 2 + s * bar,
+            y: y(0) - size,
+            height: size,
+            rx: Math.min(2, bar / 4),
+            class: series.class,
+            width: Math.max(1, bar - 1),
+          }),
+        );
       });
       if (spec.marked && spec.marked[i]) {
         group.append(svg("rect", { x: x(i) + gap / 2, y: y(0) - 4, width: bar - 1, height: 4, class: "fill-soft" }));
@@ -52,12 +72,15 @@
       if (spec.pick) group.addEventListener("click", () => spec.pick(i));
       picture.append(group);
       const place = spec.at ? spec.at[i] : i;
-      if (place % every === 0) picture.append(svg("text", { x: x(i) + slot / 2, y: height - margin.bottom + 16, class: "middle" }, label));
+      if (place % every === 0)
+        picture.append(svg("text", { x: x(i) + slot / 2, y: height - margin.bottom + 16, class: "middle" }, label));
     });
     picture.append(svg("text", { x: margin.left + inner.width / 2, y: height - 4, class: "middle title" }, spec.x));
     host.replaceChildren(picture);
     if (spec.series.length > 1) {
-      host.prepend(el("ul", { class: "key" }, ...spec.series.map((s) => el("li", {}, el("i", { class: s.class }), s.name))));
+      host.prepend(
+        el("ul", { class: "key" }, ...spec.series.map((s) => el("li", {}, el("i", { class: s.class }), s.name))),
+      );
     }
   };
 
@@ -67,8 +90,18 @@
     let spec = null;
     let width = 0;
     new ResizeObserver(() => {
-      if (spec && host.clientWidth !== width) { width = host.clientWidth; draw(host, spec); }
+      if (spec && host.clientWidth !== width) {
+        width = host.clientWidth;
+        draw(host, spec);
+      }
     }).observe(host);
-    return { margin, show: (next) => { spec = next; width = host.clientWidth; draw(host, spec); } };
+    return {
+      margin,
+      show: (next) => {
+        spec = next;
+        width = host.clientWidth;
+        draw(host, spec);
+      },
+    };
   };
 })();

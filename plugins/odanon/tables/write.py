@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from odanon.door import Released
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Areas, Release
 from odanon.model.release_zones import release_zones
-from odanon.model.sentence import promise
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameters_of
+from odanon.protocols import Anonymizes
 
 
 def write_folder(
     folder: Path,
-    releases: Mapping[Any, Release],
+    released: Released[Any],
     tree: Hierarchy,
     tiles: Tiles,
-    anonymizer: Any,
+    anonymizer: Anonymizes,
     algorithm: str,
-    figures: dict[str, float],
 ) -> None:
-    """Write flows, assignment, zones and release.json; `figures` are those of all matrices together."""
+    """Write flows, assignment, zones and release.json of what came through the door."""
+    releases, figures = released.releases, released.figures
     folder.mkdir(parents=True, exist_ok=True)
     flows = pd.concat([_timed(release.flows, bin_) for bin_, release in releases.items()], ignore_index=True)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
@@ -37,7 +38,8 @@ def write_folder(
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
     parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
     manifest = {
-        "promise": promise(parameters),
+        "promise": anonymizer.sentence,
+        "verifier": "passed" if released.verified else "only the areas: noisy counts cannot be counted again",
         "parameters": parameters,
         "hierarchy": {"kind": tree.kind, "coverage": tree.coverage, "tiles": tree.n_leaves},
         "matrices": len(releases),

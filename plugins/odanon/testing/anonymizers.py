@@ -4,39 +4,80 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
+from odanon.anonymizers.anonymizer import LIMITS, Anonymizer
+from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
-from odanon.gate.verifier import verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.testing.parameters import check_parameters
 
 _CASES = 12
+_PROMISES: tuple[dict[str, Any], ...] = (
+    {"k": 2, "unit": "persons", "suppression": 0.1},
+    {"k": 5, "unit": "persons", "suppression": 0.0},
+    {"k": 4, "unit": "trips", "suppression": 0.3},
+)
+# A value of every limit that binds in the generated cities.
+_ASKED: dict[str, dict[str, Any]] = {
+    "k_population": {"unit": "population", "k_population": 12.0},
+    "k_areas": {"k_areas": 9, "report_small": False},
+    "min_tiles": {"min_tiles": 2},
+    "max_tiles": {"max_tiles": 3},
+    "max_dominance": {"max_dominance": 0.4},
+    "contribution_cap": {"contribution_cap": 1},
+    "report_small": {"report_small": True},
+}
 
 
-def check_anonymizer(cls: type, *, may_refuse: bool = False, **parameters: Any) -> None:
+def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **parameters: Any) -> None:
     """All rules for an anonymiser class; `parameters` are passed to every instance beside k, unit and suppression.
 
     A method that cannot always keep the budget, since it does not generalise as far as needed, `may_refuse` some
     matrices (with OdanonError), but not all of them.
     """
     check_parameters(cls(**parameters))
-    released = 0
+    made = 0
     for seed in range(_CASES):
         tree, rows = random_city(seed)
-        for k, unit, suppression in ((2, "persons", 0.1), (5, "persons", 0.0), (4, "trips", 0.3)):
-            plugin = cls(k=k, unit=unit, suppression=suppression, **parameters)
+        for promise in _PROMISES:
+            plugin = cls(**promise, **parameters)
             try:
                 _check_release(plugin, tree, rows, seed)
             except OdanonError:
                 if not may_refuse:
                     raise
             else:
-                released += 1
-    assert released, f"{cls.__name__} refuses every matrix"
+                made += 1
+    assert made, f"{cls.__name__} refuses every matrix"
+    for limit in LIMITS:
+        _check_limit(cls, limit, parameters)
     _check_boundary(cls, parameters)
     _check_refusals(cls, parameters)
+
+
+def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) -> None:
+    """A limit that the class says it keeps is kept in every release; any other one is refused at once."""
+    if limit in parameters:
+        return
+    asked = {"k": 3, "suppression": 0.6, **parameters, **_ASKED[limit]}
+    if limit not in cls.keeps:
+        try:
+            cls(**asked)
+        except (OdanonError, ValidationError):
+            return
+        raise AssertionError(f"{cls.__name__} accepts {limit} and does not name it in `keeps`; keep it or refuse it")
+    made = 0
+    for seed in range(_CASES):
+        tree, rows = random_city(seed)
+        try:
+            released(cls(**asked), rows.assign(weight=1.5 * rows["trips"]), tree)
+        except OdanonError:
+            continue  # what cannot be done may be refused
+        made += 1
+    assert made, f"{cls.__name__} names {limit} in `keeps` and refuses every matrix with it"
 
 
 def random_city(seed: int) -> tuple[Hierarchy, pd.DataFrame]:
@@ -69,73 +110,45 @@ def _placed(tree: Hierarchy, seed: int) -> Hierarchy:
     return tree.placed(tree.label[tree.tiles], 45 + lat, 5 + lon)
 
 
-def _check_release(plugin: Any, tree: Hierarchy, rows: pd.DataFrame, seed: int) -> None:
+def _check_release(plugin: Anonymizer, tree: Hierarchy, rows: pd.DataFrame, seed: int) -> None:
     name = type(plugin).__name__
     before = rows.copy()
-    release = plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
+    made = released(plugin, rows, tree)
     pd.testing.assert_frame_equal(rows, before)
-    assert_safe(release, rows, tree, plugin)
-    shuffled = rows.sample(frac=1, random_state=seed)
-    again = plugin.anonymize(ODMatrix.from_frame(shuffled, tree, tree), tree, tree)
-    assert again.flows.equals(release.flows), f"{name} depends on the order of the rows"
-
-
-def assert_safe(release: Release, rows: pd.DataFrame, tree: Hierarchy, plugin: Any) -> None:
-    """The verifier finds nothing and the suppression budget is kept."""
-    name = type(plugin).__name__
-    lost = release.assignment.loc[release.assignment["flow"] < 0, "trips"].sum()
-    findings = verify(
-        rows,
-        release.flows.astype({"origin": "str", "destination": "str"}),
-        area_tiles(release.origins, tree),
-        area_tiles(release.destinations, tree),
-        suppressed_trips=int(lost),
-        k=plugin.k,
-        unit=plugin.unit,
-        k_population=plugin.k_population,
-        k_areas=plugin.k_areas,
-        min_tiles=plugin.min_tiles,
-        max_tiles=plugin.max_tiles,
-        max_dominance=plugin.max_dominance,
-        contribution_cap=plugin.contribution_cap,
-        assignment=plain_assignment(release) if plugin.overlapping else None,
-    )
-    assert not findings, f"{name}: {'; '.join(map(str, findings))}"
+    lost = made.assignment.loc[made.assignment["flow"] < 0, "trips"].sum()
     budget = plugin.suppression * rows["trips"].sum()
     assert lost <= budget + 1e-9, f"{name} suppresses {lost} trips, more than the budget of {budget:g}"
+    again = released(plugin, rows.sample(frac=1, random_state=seed), tree)
+    assert again.flows.equals(made.flows), f"{name} depends on the order of the rows"
 
 
-def plain_assignment(release: Release) -> pd.DataFrame:
-    """(origin, destination, flow) with labels as text."""
-    return release.assignment[["origin", "destination", "flow"]].astype({"origin": "str", "destination": "str"})
+def released(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy) -> Release:
+    """The release of some rows as it comes through the door; what the verifier refuses fails the suite."""
+    weight = "weight" if "weight" in rows else None
+    try:
+        return release({None: ODMatrix.from_frame(rows, tree, tree, weight=weight)}, tree, plugin).releases[None]
+    except RefusedError as error:
+        raise AssertionError(f"{type(plugin).__name__}: {'; '.join(map(str, error.findings))}") from None
 
 
-def area_tiles(areas: Areas, tree: Hierarchy) -> pd.DataFrame:
-    """(area, tile, n_tiles) of one side of a release."""
-    lengths = np.diff(areas.start)
-    labels = tree.label[tree.tiles]
-    table = pd.DataFrame({"area": np.repeat(areas.label, lengths), "tile": labels[areas.members]}, dtype="str")
-    return table.assign(n_tiles=np.repeat(areas.n_tiles, lengths))
-
-
-def _check_boundary(cls: type, parameters: dict[str, Any]) -> None:
+def _check_boundary(cls: type[Anonymizer], parameters: dict[str, Any]) -> None:
     """A lone flow of k-1 people never appears; with k and k + 1 people it does."""
     tree = _placed(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair"), 0)
     for people, k in ((5, 5), (6, 5)):
         rows = pd.DataFrame({"origin": "a", "destination": "b", "person": range(people), "trips": 3})
-        release = cls(k=k, **parameters).anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
-        assert release.flows["trips"].sum() == 3 * people, f"{cls.__name__} drops a flow of {people} people at k = {k}"
+        made = released(cls(k=k, **parameters), rows, tree)
+        assert made.flows["trips"].sum() == 3 * people, f"{cls.__name__} drops a flow of {people} people at k = {k}"
     commuter = pd.DataFrame({"origin": "a", "destination": "b", "person": [1, 2, 3, 4], "trips": 10})
     _expect_refusal(cls(k=5, **parameters), commuter, tree, "fewer than k people")
 
 
-def _check_refusals(cls: type, parameters: dict[str, Any]) -> None:
+def _check_refusals(cls: type[Anonymizer], parameters: dict[str, Any]) -> None:
     tree = _placed(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair"), 0)
     empty = pd.DataFrame({"origin": [], "destination": [], "person": [], "trips": []}).astype({"trips": int})
     _expect_refusal(cls(**parameters), empty, tree, "an empty matrix")
 
 
-def _expect_refusal(plugin: Any, rows: pd.DataFrame, tree: Hierarchy, what: str) -> None:
+def _expect_refusal(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy, what: str) -> None:
     try:
         plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
     except OdanonError:

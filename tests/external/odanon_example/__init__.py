@@ -2,15 +2,15 @@
 
 import numpy as np
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameters_of, plugin
 
 
 @plugin
-class OneFlow(Protection):
+class OneFlow(Anonymizer):
     """Joins all trips into a single flow from everywhere to everywhere."""
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:

@@ -5,12 +5,13 @@ import privacy_city as city
 import pytest
 from privacy_city import CITY, MONDAY, people, published, tables
 
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
 from odanon.gate.auditor import audit
 from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
 
 PROMISE = AtgJoint(k=10, suppression=0.1)
@@ -35,7 +36,7 @@ def parts(whole: Release) -> dict[str, Release]:
 def test_every_part_keeps_the_promise(parts: dict[str, Release]) -> None:
     for name, rows in {**SEGMENTS, "all": ROWS}.items():
         assert len(parts[name].flows)
-        assert verify(rows, k=10, unit="persons", **tables(parts[name])) == []
+        assert verify(rows, promise=Promise(k=10), **tables(parts[name])) == []
 
 
 def test_a_flow_is_split_or_whole_and_never_both(whole: Release, parts: dict[str, Release]) -> None:

@@ -14,7 +14,7 @@ from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.metrics.distance import Distance
 from odanon.metrics.generalisation import Generalisation
-from odanon.metrics.measure import measured, measured_window
+from odanon.metrics.measure import measured_window
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
@@ -56,7 +56,7 @@ def test_distances_by_hand_for_people_and_population() -> None:
     od = ODMatrix.from_frame(ROWS.assign(w=[10.0, 30.0, 60.0]), TREE, TREE, weight="w")
     a, left, right = NODE["a"], NODE["left"], NODE["right"]
     release = Release.from_nodes(od, TREE, TREE, np.array([a, left, -1]), np.array([right, right, -1]), {"k": 1})
-    figures = measured(od, release).metrics
+    figures = measured_window({None: od}, {None: release})
     assert figures["GDM"] == pytest.approx(2 * STEP_M / 2 / (2 * 8), rel=1e-6)
     assert figures["GDM_persons"] == pytest.approx(1 * STEP_M / 2 / (2 * 2), rel=1e-6)
     assert figures["GDM_population"] == pytest.approx(30 * STEP_M / 2 / (2 * 40), rel=1e-6)
@@ -114,7 +114,7 @@ def test_metres_without_places_are_an_error_and_left_out_of_a_release() -> None:
     for metric in (Distance(), Surface()):
         with pytest.raises(OdanonError, match="where the tiles lie"):
             metric.evaluate(bare, release)
-    assert "GDM" not in measured(bare, hand_release()[1]).metrics
+    assert "GDM" not in measured_window({None: bare}, {None: hand_release()[1]})
     with pytest.raises(OdanonError, match="how large"):
         Surface().evaluate(od, release)
 
@@ -135,7 +135,7 @@ def test_people_are_counted_once_in_a_flow() -> None:
     od = ODMatrix.from_frame(ROWS.assign(person=[1, 1, 3]), TREE, TREE)
     left, right = NODE["left"], NODE["right"]
     release = Release.from_nodes(od, TREE, TREE, np.array([left, left, -1]), np.array([right, right, -1]), {"k": 1})
-    figures = measured(od, release).metrics
+    figures = measured_window({None: od}, {None: release})
     assert (figures["volume_persons"], figures["published_persons"], figures["S_share_persons"]) == (3, 1, 1 / 3)
     assert figures["C_DM_persons"] == 1 + 3 * 1
     assert figures["C_AVG_persons"] == 1
@@ -196,6 +196,6 @@ def test_a_noisy_release_tells_no_people_and_no_weights() -> None:
     for measure in ("persons", "weight"):
         with pytest.raises(OdanonError, match="does not tell"):
             Generalisation(measure=measure).evaluate(od, release)
-    assert {name for name in measured(od, release).metrics if name.endswith(("_persons", "_population"))} <= {
-        "min_persons"
-    }
+    assert {
+        name for name in measured_window({None: od}, {None: release}) if name.endswith(("_persons", "_population"))
+    } <= {"min_persons"}

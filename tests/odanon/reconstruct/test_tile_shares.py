@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely.geometry import box
 
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.matrix import ODMatrix

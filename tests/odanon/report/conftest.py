@@ -1,6 +1,12 @@
-"""A generated release in the published schema: H3 areas of mixed levels that nest and overlap."""
+"""A generated release in the published schema: H3 areas of mixed levels that nest and overlap; and a real browser."""
 
+import json
+import os
+import re
+import subprocess
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import h3
@@ -13,6 +19,52 @@ LYON = (45.76, 4.84)
 TILE, ROOT = 9, 6
 K = 10
 Release = tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")  # as in deploy/setup/chromium.sh
+OPTIONS = (  # no sandbox: root cannot have one, and the pages are our own
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
+    " --disable-sync --disable-quic --enable-logging=stderr --window-size=1280,1800 --dump-dom"
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """A real browser; the tests fail, never skip, when there is none."""
+    given = os.environ.get("CHROMIUM")
+    for name in [given] if given else BROWSERS:
+        if _starts(name):
+            return name
+    raise RuntimeError(
+        f"the tests of the reports need a browser and {given or ' or '.join(BROWSERS)} does not start: run"
+        " deploy/setup/chromium.sh as root, or set CHROMIUM to the path of Chromium or Chrome"
+    )
+
+
+def _starts(name: str) -> bool:
+    try:
+        return subprocess.run([name, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def probe(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+    """Opens a page, runs a script in it and returns the JSON that the script leaves in an element with id `probe`."""
+
+    def open_page(page: str, script: str, address: str = "", wait_ms: int = 4000) -> dict[str, Any]:
+        folder: Path = tmp_path_factory.mktemp("browser")
+        file = folder / "report.html"
+        file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+        own = [f"--virtual-time-budget={wait_ms}", f"--user-data-dir={folder / 'profile'}"]
+        command = [browser, *OPTIONS.split(), *own, f"{file.as_uri()}#{address}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "CONSOLE" not in done.stderr, done.stderr
+        left = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+        assert left is not None, f"the script did not finish within {wait_ms} ms of the page's time"
+        return json.loads(unescape(left[1]))
+
+    return open_page
 
 
 @pytest.fixture(scope="session")

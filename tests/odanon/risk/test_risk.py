@@ -6,7 +6,7 @@ import pytest
 from privacy_city import CITY, people, release
 
 from odanon import registry
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.anonymizers.segments import split_by_segment
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from odanon import registry
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, parameters_of, plugin
@@ -38,7 +38,7 @@ def test_hierarchies_conform(builder: Any) -> None:
 
 
 @plugin
-class TilesAsTheyAre(Protection):
+class TilesAsTheyAre(Anonymizer):
     """Publishes every pair, however few people made it."""
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -48,7 +48,7 @@ class TilesAsTheyAre(Protection):
 
 
 @plugin
-class NothingAtAll(Protection):
+class NothingAtAll(Anonymizer):
     """Suppresses everything."""
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -58,7 +58,7 @@ class NothingAtAll(Protection):
 
 
 @plugin
-class LosesTrips(Protection):
+class LosesTrips(Anonymizer):
     """Publishes one flow and forgets a trip."""
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -70,7 +70,7 @@ class LosesTrips(Protection):
 
 
 @plugin
-class NoQuestions(Protection):
+class NoQuestions(Anonymizer):
     """Accepts an empty matrix."""
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:

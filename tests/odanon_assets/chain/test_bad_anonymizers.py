@@ -9,7 +9,7 @@ import gate_town as gate
 import pytest
 from gate_town import DAY, people, town
 
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon.product import Product

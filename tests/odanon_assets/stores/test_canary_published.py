@@ -20,7 +20,7 @@ import pytest
 from gate_town import DAY, TILES, people, town
 from store_databases import run_sql
 
-from odanon.anonymizers.atg.atg_joint import AtgJoint
+from odanon.anonymizers.atg.joint import AtgJoint
 from odanon_assets.platform.launch import run_days
 
 ID, COUNT = "CANARY06", 760031  # an id, and the trips of one person between two tiles

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from odanon.anonymizers.atg import kernels
 from odanon.anonymizers.atg.forest import Forest
-from odanon.anonymizers.atg.kernels.extract import subtree_start
-from odanon.anonymizers.atg.kernels.knapsack import NEVER, Tables, tabulate, trace
 from odanon.anonymizers.atg.rows import RowSet
+from odanon.anonymizers.trees.arrays import Candidates
 from odanon.anonymizers.trees.cells import joins_keep_promise
-from odanon.anonymizers.trees.kernels.rows import Candidates
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 
@@ -42,23 +41,23 @@ def solve_exactly(problem: Problem, all_rows: RowSet, figures: dict[str, Any]) -
     emitted = running[tree.tile_end] - running[tree.tile_start]
     sizes, budget = (tree.n_tiles, problem.destinations.n_tiles), problem.volume - problem.least
     tables = _new_tables(n, len(tree))
-    if not tabulate(rows, np.diff(tree.child_start), emitted, *sizes, budget, tables):
+    if not kernels.tabulate(rows, np.diff(tree.child_start), emitted, *sizes, budget, tables):
         return None
     cost = tables.cost[: tables.stack[1, 0]]
-    possible = np.flatnonzero(cost < NEVER)
+    possible = np.flatnonzero(cost < kernels.NEVER)
     if len(possible) == 0:
         return None
     trips = possible[np.argmin(cost[possible] / (problem.volume - possible))]
     start, published = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
-    subtree_start(rows, start, np.empty((2, n + 1), dtype=np.int64))
-    areas = trace(rows, tree.child_start, tree.children, emitted, trips, tables, start, published)
+    kernels.subtree_start(rows, start, np.empty((2, n + 1), dtype=np.int64))
+    areas = kernels.trace(rows, tree.child_start, tree.children, emitted, trips, tables, start, published)
     of_areas = Candidates(rows.node, rows.volume, rows.below, rows.first[areas], rows.end[areas])
     return Forest(problem, areas, of_areas).solution(published, figures)
 
 
-def _new_tables(n_candidates: int, n_nodes: int) -> Tables:
+def _new_tables(n_candidates: int, n_nodes: int) -> "kernels.Tables":
     n_items = n_candidates + n_nodes
-    return Tables(
+    return kernels.Tables(
         cost=np.empty(_POOL, dtype=np.int64),
         stack=np.zeros((3, n_items + 1), dtype=np.int64),
         share=np.empty(_POOL, dtype=np.int32),

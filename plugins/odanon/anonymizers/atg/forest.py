@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.atg.kernels.areas import deal, sweep_areas
-from odanon.anonymizers.atg.kernels.extract import assign, fill, select, subtree_start
+from odanon.anonymizers.atg import kernels
 from odanon.anonymizers.atg.rows import Sums, new_candidates, unsettled
 from odanon.anonymizers.atg.search import Found, Line, search
-from odanon.anonymizers.trees.kernels.evaluate import evaluate_rows
-from odanon.anonymizers.trees.kernels.rows import Candidates
+from odanon.anonymizers.trees.arrays import Candidates
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.errors import OdanonError
@@ -51,10 +49,12 @@ class Forest:
         matrix, entries = by_destination.rows, by_destination.entries
         person = np.empty(0, dtype=np.int64) if matrix.person is None else matrix.person
         owner = number[tree.owners(areas)]
-        deal(matrix.origin, matrix.destination, person, entries.volume, entries.weight, owner, shift, rows, end)
+        kernels.deal(matrix.origin, matrix.destination, person, entries.volume, entries.weight, owner, shift, rows, end)
         out = new_candidates(problem, 2 * int((end - start).sum()), len(areas))
         sizes = tree.n_tiles[areas]
-        n = sweep_areas(rows, start, end, sizes, limit, shift, problem.side, problem.test, problem.scratch(), out)
+        n = kernels.sweep_areas(
+            rows, start, end, sizes, limit, shift, problem.side, problem.test, problem.scratch(), out
+        )
         return cls(problem, areas, Candidates(out.node[:n], out.volume[:n], out.below[:n], out.first, out.end))
 
     def best(self, lambda_: float, left: Line[Sums] | None = None, right: Line[Sums] | None = None) -> Line[Sums]:
@@ -62,7 +62,7 @@ class Forest:
         n = len(self.areas)
         low, high = (left.state, right.state) if left and right else unsettled(n)
         sums = np.empty((2, n), dtype=np.int64)
-        evaluate_rows(self.candidates, 0, n, *self._sizes, lambda_, low, high, sums, self._stack)
+        kernels.evaluate_rows(self.candidates, 0, n, *self._sizes, lambda_, low, high, sums, self._stack)
         return Line(int(sums[0].sum()), int(sums[1].sum()), lambda_, sums)
 
     def within_budget(self, guess: float, slack: int = 0) -> Found[Sums]:
@@ -81,14 +81,14 @@ class Forest:
         rest = found.right.K - self.problem.least
         lambda_, mean = found.left.lambda_, found.right.A / max(found.right.K, 1)
         while rest > 0 and lambda_ > mean:  # a split that saves less than the mean would raise Gbar
-            rest = fill(self.candidates, *self._sizes, lambda_, rest, *self._marks(published))
+            rest = kernels.fill(self.candidates, *self._sizes, lambda_, rest, *self._marks(published))
             lambda_ *= _FILL_STEP
         return published
 
     def publish_at(self, lambda_: float) -> npt.NDArray[np.bool_]:
         """The candidates published by the best solution at a multiplier."""
         published = np.zeros(len(self.candidates.node), dtype=np.bool_)
-        select(self.candidates, *self._sizes, lambda_, *self._marks(published))
+        kernels.select(self.candidates, *self._sizes, lambda_, *self._marks(published))
         return published
 
     def solution(self, published: npt.NDArray[np.bool_], figures: dict[str, Any]) -> Solution:
@@ -96,7 +96,7 @@ class Forest:
         problem, pairs = self.problem, self.problem.od.pairs
         nodes = np.full((2, len(pairs.trips)), -1, dtype=np.int32)
         origins, destinations = problem.origins, problem.destinations
-        K, A = assign(
+        K, A = kernels.assign(
             self.candidates,
             self.areas,
             *self._sizes,
@@ -120,7 +120,7 @@ class Forest:
     @cached_property
     def _start(self) -> npt.NDArray[np.int64]:
         start = np.empty(len(self.candidates.node), dtype=np.int64)
-        subtree_start(self.candidates, start, self._stack)
+        kernels.subtree_start(self.candidates, start, self._stack)
         return start
 
     def _marks(self, published: npt.NDArray[np.bool_]) -> tuple[npt.NDArray, ...]:

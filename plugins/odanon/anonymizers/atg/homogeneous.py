@@ -8,29 +8,56 @@ several starts, among them the best uniform cut.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.atg import kernels
 from odanon.anonymizers.atg.forest import Forest, largest_size, top_multiplier
 from odanon.anonymizers.atg.origins import areas_emitting
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.compilation import announce_compilation
+from odanon.anonymizers.trees import kernels as tree_kernels
 from odanon.anonymizers.trees.cells import Cells
-from odanon.anonymizers.trees.kernels.cut import topmost
-from odanon.anonymizers.trees.kernels.rows import sweep
-from odanon.anonymizers.trees.kernels.shared import add_node_costs, shared_cut, shared_fill, sum_subtrees
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.anonymizers.trees.steps import cut_at, sums_by_step, uniform_steps
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import plugin
 
 _FILL_STEP = 0.9
 _DESCENTS = 3  # starts that are followed to the end
 _TARGET_STEP = 4  # ratio of the outflows of the starting origin areas
 
 Cut = npt.NDArray[np.int64]  # nodes that partition a tree
+
+
+@plugin
+class AtgHomogeneous(Anonymizer):
+    """Areas that never overlap: one partition of origins and one of destinations, shared by all flows."""
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """The best shared partitions of one matrix."""
+        return self.anonymize_window([od], origins, destinations)[0]
+
+    def anonymize_window(self, ods: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> list[Release]:
+        """One release per time bin, all on the same partitions.
+
+        The budget is that of the window: a quiet bin may lose a larger share, even all of it.
+        """
+
+        if not ods:
+            raise OdanonError("the window has no matrix; there is nothing to anonymise")
+        self.check(max(ods, key=self.units_in))
+        problems = [Problem(od, origins, destinations, self) for od in ods]
+        return [solution.release("atg-homogeneous") for solution in solve_window(problems)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +87,11 @@ class View:
 
     @classmethod
     def of(cls, problems: list[Problem]) -> "View":
-        promise = problems[0].protection
+        promise = problems[0].anonymizer
         free = replace(promise, min_tiles=1, max_tiles=None, k_areas=None)
         volume = sum(problem.volume for problem in problems)
         return cls(
-            [replace(problem, protection=free) for problem in problems],
+            [replace(problem, anonymizer=free) for problem in problems],
             np.logical_and.reduce([problem.fits for problem in problems]),
             np.logical_and.reduce([problem.destination_fits for problem in problems]),
             volume - promise.budget(volume),
@@ -97,9 +124,9 @@ class View:
         for problem in self.bins:
             candidates = Forest.grow(problem, areas, largest_size(problem) + 1).candidates
             stack = np.empty((1, len(candidates.node) + 1), dtype=np.int64)
-            add_node_costs(candidates, self.origins.n_tiles[areas], volume, weighted, stack)
+            kernels.add_node_costs(candidates, self.origins.n_tiles[areas], volume, weighted, stack)
         for values in (volume, weighted):
-            sum_subtrees(tree.parent, values)
+            kernels.sum_subtrees(tree.parent, values)
         K = np.where(self.destination_fits, volume, 0)
         return K, np.where(self.destination_fits, weighted + tree.n_tiles * volume, 0)
 
@@ -134,7 +161,7 @@ class SharedTree:
     def cut(self, lambda_: float) -> tuple[Line[None], Cut]:
         """The best partition at a multiplier."""
         line, whole, _ = self._prune(lambda_)
-        return line, topmost(self.tree.parent, whole)
+        return line, tree_kernels.topmost(self.tree.parent, whole)
 
     def best(self, lambda_: float, *_: Line[None] | None) -> Line[None]:
         """Its volume and cost."""
@@ -147,14 +174,14 @@ class SharedTree:
         rest, lambda_ = found.right.K - least, found.left.lambda_
         while rest > 0 and lambda_ > 1:
             _, whole, inner = self._prune(lambda_)
-            rest = shared_fill(self.tree.size, self.K, nodes, whole, inner, rest)
+            rest = kernels.shared_fill(self.tree.size, self.K, nodes, whole, inner, rest)
             lambda_ *= _FILL_STEP
         return np.flatnonzero(nodes)
 
     def _prune(self, lambda_: float) -> tuple[Line[None], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
         whole, inner = np.empty(len(self.tree), dtype=np.bool_), np.empty((2, len(self.tree)), dtype=np.int64)
         n_children = np.diff(self.tree.child_start)
-        K, A = shared_cut(self.tree.parent, n_children, self.K, self.A, lambda_, whole, inner)
+        K, A = kernels.shared_cut(self.tree.parent, n_children, self.K, self.A, lambda_, whole, inner)
         return Line(int(K), int(A), lambda_, None), whole, inner
 
 
@@ -218,7 +245,7 @@ def starts(view: View) -> list[Pair]:
     found: list[Pair] = []
     for side in (view, view.flipped):
         emitted = np.sum([problem.emitted for problem in side.bins], axis=0)
-        target = float(side.bins[0].protection.k)
+        target = float(side.bins[0].anonymizer.k)
         while target < _TARGET_STEP * emitted.sum():
             pair = side.best_destinations(areas_emitting(side.origins, emitted, side.origin_fits, target))
             if pair is not None:
@@ -241,7 +268,7 @@ def solve(view: View) -> Pair:
 
 def solve_window(problems: list[Problem]) -> list[Solution]:
     """One pair of partitions for all time bins of a window."""
-    announce_compilation(sweep)
+    announce_compilation(tree_kernels.sweep)
     view = View.of([problem for problem in problems if problem.volume > 0])
     pair = solve(view)
     figures = {"lambda": pair.lambda_, "evaluations": len(view.sweeps), "direction": "homogeneous"}

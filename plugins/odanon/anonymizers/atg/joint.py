@@ -6,24 +6,42 @@ pass over the origin tree takes J_o = min(B_o, sum of the children's J). The mul
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.atg import kernels
 from odanon.anonymizers.atg.exact import is_small, solve_exactly
 from odanon.anonymizers.atg.forest import Forest, largest_size, top_multiplier
 from odanon.anonymizers.atg.rows import CAPACITY, RowSet, Sums, unsettled
 from odanon.anonymizers.atg.search import Found, Line, search
-from odanon.anonymizers.trees.kernels.cut import at_or_below, topmost
-from odanon.anonymizers.trees.kernels.evaluate import best_cut
+from odanon.anonymizers.trees import kernels as tree_kernels
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.errors import OdanonError
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import plugin
 
 _FIRST_LIMIT = 32
 _SAMPLE_FROM = 10_000  # entries
 _SAMPLE_PARTS = 512
 _SAMPLE_STEP = 16
+
+
+@plugin
+class AtgJoint(Anonymizer):
+    """Finest areas per origin (or per destination, whichever is finer): origins and destinations solved together."""
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """Solve origin-first and destination-first, keep the finer release and say which it is."""
+
+        return solve_both(Problem.checked(od, origins, destinations, self)).release("atg-joint")
 
 
 class JointRows:
@@ -52,12 +70,12 @@ class JointRows:
     def areas(self, line: Line[Sums]) -> npt.NDArray[np.int64]:
         """The origin areas of a solution; nodes below which nothing is published have none."""
         whole = self._cut(line.lambda_, line.state)[2]
-        return topmost(self.problem.origins.parent, whole)
+        return tree_kernels.topmost(self.problem.origins.parent, whole)
 
     def _cut(self, lambda_: float, sums: Sums) -> tuple[int, int, npt.NDArray[np.bool_]]:
         tree = self.problem.origins
         whole = np.empty(len(tree), dtype=np.bool_)
-        K, A = best_cut(tree.parent, tree.size, self.rows.emitted, sums, lambda_, np.empty_like(sums), whole)
+        K, A = kernels.best_cut(tree.parent, tree.size, self.rows.emitted, sums, lambda_, np.empty_like(sums), whole)
         return int(K), int(A), whole
 
 
@@ -104,12 +122,12 @@ def sample(problem: Problem) -> tuple[npt.NDArray[np.bool_], int]:
     tree = problem.origins
     n_entries = problem.entry_start[tree.tile_end] - problem.entry_start[tree.tile_start]
     small = (n_entries <= len(problem.entries.key) / _SAMPLE_PARTS) | (tree.size == 1)
-    tops = topmost(tree.parent, small)[_SAMPLE_STEP // 2 :: _SAMPLE_STEP]
+    tops = tree_kernels.topmost(tree.parent, small)[_SAMPLE_STEP // 2 :: _SAMPLE_STEP]
     inside = np.zeros(len(tree), dtype=np.bool_)
     inside[tops] = True
     emitted = np.concatenate([[0], np.cumsum(problem.emitted)])
     volume = int((emitted[tree.tile_end[tops]] - emitted[tree.tile_start[tops]]).sum())
-    return at_or_below(tree.parent, inside), volume * problem.least // problem.volume
+    return tree_kernels.at_or_below(tree.parent, inside), volume * problem.least // problem.volume
 
 
 def solve(problem: Problem) -> Solution:

@@ -2,20 +2,51 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.atg import kernels
 from odanon.anonymizers.atg.forest import OVER_BUDGET, BudgetError, Forest, largest_size
-from odanon.anonymizers.atg.kernels.frontier import join, part_of, row_frontier
-from odanon.anonymizers.atg.origins import Solve, Trial
+from odanon.anonymizers.atg.origins import Solve, Trial, publish_best
 from odanon.anonymizers.atg.search import Found, Line
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import parameter, plugin
 
 Frontier = npt.NDArray[np.int64]  # (2, n): suppressed trips and the least cost they allow
 
 _NO_GOAL = np.array([-1, -1])
+
+
+@plugin
+class QuadtreeKnapsack(Anonymizer):
+    """Origin areas that emit about v_target trips; what each leaves out is told as one flow to the rest of the map.
+
+    The paper's hierarchy is the quadtree of a square grid; any other works as well. All units and limits are honoured. Work
+    grows with trips times budget: for matrices of about an hour, not a month.
+    """
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+
+    v_target: float | Literal["auto"] = parameter(
+        "auto", "trips an origin area should emit; auto: the value that balances origin and destination sizes"
+    )
+    delta: float = parameter(0.01, "cost of a suppressed trip, as a share of publishing it from map to map", ge=0, lt=1)
+    report_small: bool = parameter(
+        True, "publish what is left out of each area as one flow to the rest of the map, where that reaches k"
+    )
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """Cut the origins, pack the destinations, report the small volumes."""
+
+        problem = Problem.checked(od, origins, destinations, self)
+        return publish_best(problem, self.v_target, solve_knapsack(problem, self.delta)).release("quadtree-knapsack")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +102,13 @@ class Packing:
         single = [self._row(row, _NO_GOAL, np.empty(0, dtype=np.bool_), room) for row in range(len(self.outflow))]
         joined = [single[0]]
         for frontier in single[1:]:
-            joined.append(join(joined[-1], frontier, self.budget, self.price, room))
+            joined.append(kernels.join(joined[-1], frontier, self.budget, self.price, room))
         if joined[-1].shape[1] == 0:
             raise BudgetError(OVER_BUDGET)
         trips, cost = joined[-1][:, -1].tolist()  # every further trip on a frontier pays its price
         goals = np.empty((2, len(single)), dtype=np.int64)
         for row in range(len(single) - 1, 0, -1):
-            i = part_of(joined[row - 1], single[row], trips, cost)
+            i = kernels.part_of(joined[row - 1], single[row], trips, cost)
             goals[:, row] = single[row][:, i]
             trips, cost = trips - goals[0, row], cost - goals[1, row]
         goals[:, 0] = trips, cost
@@ -96,4 +127,6 @@ class Packing:
     ) -> Frontier:
         sizes = self.problem.origins.n_tiles[self.forest.areas], self.problem.destinations.n_tiles
         outflow = int(self.outflow[row])
-        return row_frontier(self.forest.candidates, row, *sizes, outflow, self.budget, self.price, goal, marks, room)
+        return kernels.row_frontier(
+            self.forest.candidates, row, *sizes, outflow, self.budget, self.price, goal, marks, room
+        )

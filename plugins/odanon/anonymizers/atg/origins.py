@@ -7,16 +7,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.atg.forest import OVER_BUDGET, BudgetError, Forest, largest_size, top_multiplier
+from odanon.anonymizers.atg.forest import BudgetError, Forest
 from odanon.anonymizers.atg.rows import Sums
 from odanon.anonymizers.atg.search import Found
-from odanon.anonymizers.trees.kernels.cut import even_cut, topmost
+from odanon.anonymizers.trees import kernels as tree_kernels
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.model.hierarchy import Hierarchy
-
-_TRIAL_PRECISION = 1000  # the budget of a trial may be left unspent by this part of the volume
-_SOFT_SHARE = 0.1  # of all tiles: the multiplier of ATG-Soft (000 section 3.6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,46 +50,15 @@ class Trial:
 Solve = Callable[[npt.NDArray[np.int64]], Trial]
 
 
-def solve_dual(problem: Problem) -> Solve:
-    """Destinations of given origin areas within the budget, nearly spent; each search starts where the last one ended."""
-    slack = problem.volume // _TRIAL_PRECISION
-    guess = float(problem.destinations.n_tiles[-1]) ** 0.5
-
-    def solve(areas: npt.NDArray[np.int64]) -> Trial:
-        nonlocal guess
-        forest = Forest.grow(problem, areas, largest_size(problem) + 1)
-        found = forest.within_budget(guess, slack)
-        guess = found.right.lambda_
-        return Trial(forest, found, spend=True)
-
-    return solve
-
-
-def solve_soft(problem: Problem, lambda_: float | None) -> Solve:
-    """Destinations of given origin areas at a given multiplier, or at the default one, doubled until the budget holds."""
-
-    def solve(areas: npt.NDArray[np.int64]) -> Trial:
-        multiplier, evaluations = lambda_ or _SOFT_SHARE * float(problem.destinations.n_tiles[-1]), 0
-        while True:
-            forest = Forest.grow(problem, areas, min(int(multiplier), largest_size(problem)) + 1)
-            line = forest.best(multiplier)
-            evaluations += 1
-            if problem.least <= line.K or lambda_ is not None:
-                return Trial(forest, Found(line, line, evaluations), spend=False)
-            if multiplier >= top_multiplier(problem):
-                raise BudgetError(OVER_BUDGET)
-            multiplier = 2 * multiplier if multiplier <= largest_size(problem) else top_multiplier(problem)
-
-    return solve
-
-
 def areas_emitting(
     tree: Hierarchy, emitted: npt.NDArray[np.int64], fits: npt.NDArray[np.bool_], v_target: float
 ) -> npt.NDArray[np.int64]:
     """The cut whose areas' outflows are closest to `v_target`, as squares add up; `emitted` is by tile."""
     running = np.concatenate([[0], np.cumsum(emitted)])
     outflow = running[tree.tile_end] - running[tree.tile_start]
-    return topmost(tree.parent, even_cut(tree.parent, tree.size, outflow, fits, float(v_target)))
+    return tree_kernels.topmost(
+        tree.parent, tree_kernels.even_cut(tree.parent, tree.size, outflow, fits, float(v_target))
+    )
 
 
 def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Solve) -> Solution:
@@ -107,7 +73,7 @@ def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Sol
 
     if v_target != "auto":
         return trial(v_target).publish(v_target)
-    grid = [float(problem.protection.k)]
+    grid = [float(problem.anonymizer.k)]
     while grid[-1] < problem.volume:
         grid.append(2 * grid[-1])
     best: tuple[Trial, float] | None = None

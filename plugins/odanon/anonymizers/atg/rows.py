@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.atg.kernels.build import Tree, Work, build
-from odanon.anonymizers.trees.kernels.cut import at_or_below
-from odanon.anonymizers.trees.kernels.evaluate import evaluate_rows
-from odanon.anonymizers.trees.kernels.rows import Candidates
+from odanon.anonymizers.atg import kernels
+from odanon.anonymizers.trees import kernels as tree_kernels
+from odanon.anonymizers.trees.arrays import Candidates
 from odanon.anonymizers.trees.problem import Problem
 
 CAPACITY = 32_000_000  # candidates kept in memory (12 bytes each); pages are only used as far as they are filled
@@ -29,11 +28,11 @@ class RowSet:
         self.problem = problem
         self.limit = limit
         tree = problem.origins
-        self._tree = Tree(
+        self._tree = kernels.Tree(
             parent=tree.parent,
             children=np.diff(tree.child_start).astype(np.int32),
             size=tree.n_tiles,
-            active=at_or_below(tree.parent, emit),
+            active=tree_kernels.at_or_below(tree.parent, emit),
             emit=emit & problem.fits,
             start=problem.entry_start,
         )
@@ -53,7 +52,7 @@ class RowSet:
         out = new_candidates(problem, self._capacity, n_nodes)
         begin = 0
         while begin < n_nodes:
-            end = build(
+            end = kernels.build(
                 problem.entries, problem.shift, self._tree, self.limit, problem.side, problem.test, work, scratch, out
             )
             if end - begin == n_nodes:
@@ -67,12 +66,12 @@ class RowSet:
         sums = np.zeros((2, len(self._tree.parent)), dtype=np.int64)
         sizes = self._tree.size, self.problem.side.size
         for rows, begin, end in self:
-            evaluate_rows(rows, begin, end, *sizes, lambda_, left, right, sums, self._stack)
+            kernels.evaluate_rows(rows, begin, end, *sizes, lambda_, left, right, sums, self._stack)
         return sums
 
-    def _new_work(self) -> Work:
+    def _new_work(self) -> "kernels.Work":
         problem, n_origins = self.problem, len(self._tree.parent)
-        return Work(
+        return kernels.Work(
             row=problem.room(),
             spare=problem.room(),
             row_start=np.zeros(n_origins + 2, dtype=np.int64),

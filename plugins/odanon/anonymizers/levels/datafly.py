@@ -1,28 +1,32 @@
 """Datafly: generalise the side with more areas, level by level, until few trips are left below k (000 section 2.2)."""
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.trees.cells import Cells, first_within_budget
+from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.steps import cut_at, sums_by_step, uniform_steps
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import plugin
 
 
 @plugin
-class Datafly(Protection):
+class Datafly(Anonymizer):
     """Raises the side with more distinct areas by one level until the rest fits the budget, then suppresses it.
 
     The heuristic ancestor of OIGH on the same uniform levels; equal numbers raise the origins. All units and limits are
     honoured.
     """
 
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Walk up the lattice of levels and publish at the first pair within the budget."""
-        from odanon.anonymizers.trees.cells import Cells, first_within_budget
-        from odanon.anonymizers.trees.problem import Problem
 
         problem = Problem.checked(od, origins, destinations, self)
         steps = uniform_steps(origins), uniform_steps(destinations)

@@ -10,18 +10,22 @@ cell reaches k.
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.trees import kernels
+from odanon.anonymizers.trees.cells import Cells
 from odanon.anonymizers.trees.groups import publishable
+from odanon.anonymizers.trees.limits import large_enough, lift, trips_below
+from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.steps import cut_at
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
 
@@ -30,7 +34,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 @plugin
-class OdkAnon(Protection):
+class OdkAnon(Anonymizer):
     """Merges the smallest sibling areas, origins and destinations in turn, until every flow reaches k.
 
     One partition of origins and one of destinations. The pre-filter's budget counts rows of the matrix, as
@@ -39,20 +43,16 @@ class OdkAnon(Protection):
     `max_tiles` where it stops; `max_dominance` is refused, since joining flows may break it.
     """
 
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"max_dominance"}
+    why_not: ClassVar[str] = "odkanon joins flows until they reach k, whoever dominates them"
+
     levels: int = parameter(3, "levels above the tiles at which the pre-filter asks whether a pair reaches k", ge=0)
     budget_counts: Literal["rows", "trips"] = parameter(
         "rows", "what the pre-filter may remove a share of: rows (tile pairs, as published) or trips"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.refuse("max_dominance", why="odkanon joins flows until they reach k, whoever dominates them")
-
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Filter, merge until all flows left reach k, publish every cell of the areas found."""
-        from odanon.anonymizers.trees.cells import Cells
-        from odanon.anonymizers.trees.limits import large_enough, trips_below
-        from odanon.anonymizers.trees.problem import Problem
 
         problem = Problem.checked(od, origins, destinations, self)
         hopeless, removed = prefilter(od, origins, destinations, self)
@@ -134,13 +134,11 @@ class Side:
         cls, tree: Hierarchy, total: npt.NDArray[np.int64], enough: npt.NDArray[np.bool_], max_tiles: int | None
     ) -> "Side":
         """`total` is the volume of every node, those without any are not in the tree; areas are `enough` at once."""
-        from odanon.anonymizers.trees.kernels.cut import at_or_below, topmost
-        from odanon.anonymizers.trees.limits import lift
 
         first = np.zeros(len(tree), dtype=np.bool_)
         first[lift(tree, enough)[tree.tiles[total[tree.tiles] > 0]]] = True
-        areas = topmost(tree.parent, first)
-        inner = (total > 0) & ~at_or_below(tree.parent, first)
+        areas = kernels.topmost(tree.parent, first)
+        inner = (total > 0) & ~kernels.at_or_below(tree.parent, first)
         inner &= tree.is_ancestor(_common_ancestor(tree, areas), np.arange(len(tree)))
         inner &= tree.n_tiles <= (max_tiles or _NEVER)
         nodes = np.flatnonzero(inner)

@@ -1,20 +1,20 @@
 """OIGH: the finest pair of uniform cuts that keeps k within the budget (000 section 2.2 and appendix B; 002 2.5.2)."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.atg.homogeneous import View
+from odanon.anonymizers.trees.cells import NO_LEVEL, Cells, joins_keep_promise
+from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.steps import cut_at, sums_by_step, uniform_steps
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import plugin
-
-if TYPE_CHECKING:
-    from odanon.anonymizers.trees.problem import Problem
 
 Values = npt.NDArray[np.int64]
 
@@ -32,17 +32,17 @@ class Levels(NamedTuple):
 
 
 @plugin
-class Oigh(Protection):
+class Oigh(Anonymizer):
     """One level for all origins and one for all destinations: the lowest sum of levels within the budget.
 
     The original method suppresses nothing (`suppression: 0`). All units and limits are honoured. Where tiles lie at
     unequal depths, one level up merges only the areas of fewest tiles.
     """
 
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Search the lattice of levels and publish the cells of the pair found that keep the promise."""
-        from odanon.anonymizers.trees.cells import NO_LEVEL, Cells
-        from odanon.anonymizers.trees.problem import Problem
 
         problem = Problem.checked(od, origins, destinations, self)
         steps = uniform_steps(origins), uniform_steps(destinations)
@@ -62,15 +62,13 @@ class Row(NamedTuple):
     lowest: int  # one past the last if there is none
 
 
-def lowest_levels(problem: "Problem", o_steps: Values, d_steps: Values) -> tuple[Levels | None, int]:
+def lowest_levels(problem: Problem, o_steps: Values, d_steps: Values) -> tuple[Levels | None, int]:
     """The preferred pair of levels within the budget, and the number of origin levels that were looked at.
 
     Higher levels publish more and cost more on either side. So between two known origin levels no pair is lower than the
     level after the first with the lowest destinations of the second, nor cheaper than the first with these; whole runs
     are left out by that (they are not when areas may be too large or persons too dominant).
     """
-    from odanon.anonymizers.atg.homogeneous import View
-    from odanon.anonymizers.trees.cells import joins_keep_promise
 
     view = View.of([problem])
     monotone = joins_keep_promise(problem)

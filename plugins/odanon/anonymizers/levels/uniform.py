@@ -1,22 +1,26 @@
 """Uniform aggregation: both sides at one level of the hierarchy, small cells suppressed (ALGORITHMS, Baselines)."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.trees.cells import Cells, first_within_budget, refuse_over_budget
+from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
 
 
 @plugin
-class UniformLevel(Protection):
+class UniformLevel(Anonymizer):
     """Origins and destinations at one level (an H3 resolution, a grid size, a depth); cells below k are suppressed.
 
     A given level whose small cells exceed the budget is refused with the share it needs; `auto` takes the finest
     level within the budget. Tiles that end above a level stand for themselves. All units and limits are honoured.
     """
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS
 
     level: int | Literal["auto"] = parameter(
         "auto", "level of the hierarchy (h3: the resolution; else 0 at the root); auto: the finest within the budget"
@@ -24,8 +28,6 @@ class UniformLevel(Protection):
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Aggregate at the level and publish the cells that keep the promise."""
-        from odanon.anonymizers.trees.cells import Cells, first_within_budget, refuse_over_budget
-        from odanon.anonymizers.trees.problem import Problem
 
         problem = Problem.checked(od, origins, destinations, self)
         finest = max(int(tree.level[tree.tiles].max()) for tree in (origins, destinations))

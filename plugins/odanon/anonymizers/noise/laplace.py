@@ -5,10 +5,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.noise.noisy import noisy_release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
@@ -17,7 +18,7 @@ _BLOCK = 1 << 22  # cells drawn at a time
 
 
 @plugin
-class Laplace(Protection):
+class Laplace(Anonymizer):
     """BASELINE, NOT A PROTECTION: every tile pair's trips plus Laplace noise, rounded, never below 0.
 
     The noise hides a single trip, not a person with many, and whoever knows the seed takes it off again. It is here to be
@@ -25,20 +26,19 @@ class Laplace(Protection):
     """
 
     verifiable: ClassVar[bool] = False
+    why_not: ClassVar[str] = "laplace adds noise to tiles and joins nothing"
 
     unit: Literal["trips"] = parameter("trips", "single trips are what the noise hides")
     epsilon: float = parameter(1.0, "privacy loss of one trip", gt=0)
     seed: int = parameter(0, "start of the random numbers, so that a comparison repeats", ge=0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.refuse(
-            "min_tiles", "max_tiles", "k_areas", "report_small", why="laplace adds noise to tiles and joins nothing"
-        )
+    @property
+    def sentence(self) -> str:
+        """Why it is no promise."""
+        return "a baseline for comparisons, not a protection: noise hides single trips and its seed is known"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Noise on all pairs of tiles, those without trips included: about a third of them appear at epsilon 1."""
-        from odanon.anonymizers.noise.noisy import noisy_release
 
         self.check(od)
         n_origins, n_destinations = origins.n_leaves, destinations.n_leaves

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.noise.noisy import noisy_release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
@@ -20,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @plugin
-class UserDp(Protection):
+class UserDp(Anonymizer):
     """Noisy trips between fixed areas: (epsilon, delta)-differential privacy for each person, whatever others know.
 
     Every person counts in at most `max_flows` flows with at most `contribution_cap` trips each, drawn at random; discrete
@@ -33,6 +34,8 @@ class UserDp(Protection):
     """
 
     verifiable: ClassVar[bool] = False
+    keeps: ClassVar[frozenset[str]] = frozenset({"contribution_cap"})
+    why_not: ClassVar[str] = "user-dp publishes fixed areas and cannot look at who is behind a flow"
 
     unit: Literal["persons", "vehicles"] = parameter("persons", "whose presence is hidden")
     epsilon: float = parameter(1.0, "privacy loss of a person over all matrices of the window", gt=0)
@@ -42,14 +45,13 @@ class UserDp(Protection):
     level: int | None = parameter(None, "level of the hierarchy that is published; none: the tiles")
     matrices: int = parameter(1, "matrices (time bins) of the window, which share epsilon and delta", ge=1)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        limits = ("min_tiles", "max_tiles", "k_areas", "max_dominance", "report_small")
-        self.refuse(*limits, why="user-dp publishes fixed areas and cannot look at who is behind a flow")
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        return f"({self.epsilon:g}, {self.delta:g})-differential privacy for each of the {self.unit}; numbers are noisy"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Bound the contributions, count, add noise, drop what is below the threshold."""
-        from odanon.anonymizers.noise.noisy import noisy_release
 
         self.check(od)
         n = len(destinations)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.places.kernels.boxes import tiles_in_boxes
+from odanon.anonymizers.places import kernels
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Areas
@@ -33,7 +33,7 @@ class BoxSide:
         it touches; boxes that touch the same tiles are one area, a box that touches one tile is that tile.
         """
         box, of_point = _bounds(points, cluster)
-        start, members = tiles_in_boxes(self.x, self.y, box, int(self._reach))
+        start, members = kernels.tiles_in_boxes(self.x, self.y, box, int(self._reach))
         size = self._sizes(box, np.diff(start))
         name = self._names(start, members, size)
         node = self.tree.tiles[members[start[:-1]]].astype(np.int64)

@@ -5,42 +5,39 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.compilation import announce_compilation
+from odanon.anonymizers.places import kernels
+from odanon.anonymizers.places.neighbours import neighbour_graph
+from odanon.anonymizers.places.points import BOX_LIMITS, PointProblem
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameter, plugin
 
 
 @plugin
-class GloveSk(Protection):
+class GloveSk(Anonymizer):
     """Complete-linkage clusters of flows at the lowest cut that leaves out no more than the budget; areas are boxes.
 
     Clustering does not look at volumes, so areas are much larger than those of glove. All units are honoured,
     `min_tiles` by the tiles in use on each side; `max_tiles` and `report_small` are refused as in glove.
     """
 
+    keeps: ClassVar[frozenset[str]] = BOX_LIMITS
+    why_not: ClassVar[str] = "glove-sk draws boxes of any size around flows and promises each of them k people only"
     overlapping: ClassVar[bool] = True
 
     neighbours: int = parameter(100, "nearest flows of each flow that it may be merged with", ge=1)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.refuse("max_tiles", why="glove-sk merges remote flows into areas of any size")
-        self.refuse("k_areas", why="glove-sk draws boxes around flows and promises each of them k people only")
-        self.refuse("report_small", why="glove-sk has no areas whose rest could be reported")
-
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Cluster the tile pairs, cut the dendrogram and publish each cluster as a flow between two boxes."""
-        from odanon.anonymizers.compilation import announce_compilation
-        from odanon.anonymizers.places.kernels.clusters import lowest_cut
-        from odanon.anonymizers.places.points import PointProblem
 
         problem = PointProblem.checked(od, origins, destinations, self)
         merges = complete_linkage(problem.points, self.neighbours)
-        evidence = od.pairs.trips, problem.rows, problem.limits, problem.scratch()
-        announce_compilation(lowest_cut)
-        cluster, made = lowest_cut(merges, *evidence, self.budget(od.volume))
+        evidence = od.pairs.trips, problem.evidence, problem.room()
+        announce_compilation(kernels.lowest_cut)
+        cluster, made = kernels.lowest_cut(merges, *evidence, self.budget(od.volume))
         return problem.release(cluster, "glove-sk", {"merges": int(made)})
 
 
@@ -50,8 +47,6 @@ def complete_linkage(points: npt.NDArray[np.int64], neighbours: int) -> npt.NDAr
 
     from scipy.sparse import csr_array
     from sklearn.cluster import AgglomerativeClustering
-
-    from odanon.anonymizers.places.neighbours import neighbour_graph
 
     n = points.shape[1]
     if n == 1:

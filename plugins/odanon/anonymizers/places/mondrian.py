@@ -2,39 +2,36 @@
 
 from typing import ClassVar
 
+import numpy as np
+
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.compilation import announce_compilation
+from odanon.anonymizers.places import kernels
+from odanon.anonymizers.places.points import BOX_LIMITS, PointProblem
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import plugin
 
 
 @plugin
-class Mondrian(Protection):
+class Mondrian(Anonymizer):
     """Pairs of boxes cut at the median of their widest side while both halves keep k; nothing is left out.
 
     All units are honoured, `min_tiles` by the tiles in use on each side. There is no suppression, so `max_tiles` cannot be
     promised and is refused, as is `k_areas`: boxes are drawn per flow and know no more people than k.
     """
 
+    keeps: ClassVar[frozenset[str]] = BOX_LIMITS
+    why_not: ClassVar[str] = "mondrian draws boxes of any size around flows and promises each of them k people only"
     overlapping: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.refuse("max_tiles", why="mondrian leaves nothing out, so remote flows make areas of any size")
-        self.refuse("k_areas", why="mondrian draws boxes around flows and promises each of them k people only")
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """Cut the tile pairs into cells and publish each cell as a flow between two boxes."""
-        import numpy as np
-
-        from odanon.anonymizers.compilation import announce_compilation
-        from odanon.anonymizers.places.kernels.mondrian import partition
-        from odanon.anonymizers.places.points import PointProblem
 
         problem = PointProblem.checked(od, origins, destinations, self)
-        announce_compilation(partition)
-        order, starts = partition(problem.points, od.pairs.trips, problem.rows, problem.limits, problem.scratch())
+        announce_compilation(kernels.partition)
+        order, starts = kernels.partition(problem.points, od.pairs.trips, problem.evidence, problem.room())
         cell = np.empty(len(order), dtype=np.int64)
         cell[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return problem.release(cell, "mondrian", {"cells": len(starts) - 1})

@@ -1,6 +1,5 @@
 """Flows as points in four dimensions, for methods that look at places and not at a hierarchy (000 appendix B)."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,18 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.places import kernels
 from odanon.anonymizers.places.boxes import BoxSide
-from odanon.anonymizers.places.kernels.promise import Limits, Rows, Scratch
+from odanon.anonymizers.places.evidence import Evidence, Room
+from odanon.anonymizers.trees.arrays import Entries, Marks, Test, fixed_weights, number_of_people
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
 
 _CENTIMETRES = 100  # whole ones, so that distances are exact and equal everywhere
-_WEIGHT_UNIT = 2**20
+
+# What boxes around flows can keep besides k; min_tiles by the tiles in use on each side.
+BOX_LIMITS = frozenset({"k_population", "min_tiles", "max_dominance", "contribution_cap"})
 
 Points = npt.NDArray[np.int64]
 
@@ -31,17 +34,18 @@ class PointProblem:
     od: ODMatrix
     origins: Hierarchy
     destinations: Hierarchy
-    promise: Protection
+    anonymizer: Anonymizer
 
     @classmethod
-    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, promise: Protection) -> "PointProblem":
+    def checked(
+        cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, anonymizer: Anonymizer
+    ) -> "PointProblem":
         """A problem whose coarsest release, one flow, keeps the promise, or an error that says why not."""
-        from odanon.anonymizers.places.kernels.promise import keeps
 
-        promise.check(od)
-        promise.check_trees(origins, destinations)
-        problem = cls(od, origins, destinations, promise)
-        if not keeps(np.arange(len(od.pairs.trips)), problem.rows, problem.limits, problem.scratch()):
+        anonymizer.check(od)
+        anonymizer.check_trees(origins, destinations)
+        problem = cls(od, origins, destinations, anonymizer)
+        if not kernels.pairs_keep(np.arange(len(od.pairs.trips)), problem.evidence, problem.room()):
             raise OdanonError(
                 "even all trips in one flow do not keep the promise; lower k_population or min_tiles,"
                 " raise max_dominance, or use a longer window"
@@ -70,40 +74,26 @@ class PointProblem:
         )
 
     @cached_property
-    def rows(self) -> Rows:
+    def evidence(self) -> Evidence:
         """People behind the pairs, or the pairs alone where k counts trips."""
         od, pairs = self.od, self.od.pairs
-        by_person = self.promise.unit != "trips"
-        nothing = np.empty(0, dtype=np.int64)
-        start = od.pair_start if by_person else np.arange(len(pairs.trips))
-        rows = od if by_person else pairs
-        weight = rows.weight if self.promise.k_population is not None else None
-        return Rows(
+        by_person = self.anonymizer.unit != "trips"
+        rows, start = (od, od.pair_start) if by_person else (pairs, np.arange(len(pairs.trips)))
+        person = rows.person if by_person and rows.person is not None else np.zeros(len(rows.trips), dtype=np.int64)
+        return Evidence(
             start=np.append(start, len(rows.trips)).astype(np.int64),
-            person=rows.person if by_person and rows.person is not None else nothing,
-            trips=rows.trips,
-            weight=nothing if weight is None else np.floor(weight * _WEIGHT_UNIT).astype(np.int64),
+            rows=Entries(person, rows.trips, fixed_weights(rows, self.anonymizer)),
+            by_person=by_person,
             origin=pairs.origin,
             destination=pairs.destination,
+            test=Test.of(self.anonymizer),
+            min_tiles=self.anonymizer.min_tiles,
         )
 
-    @property
-    def limits(self) -> Limits:
-        promise = self.promise
-        return Limits(
-            k=promise.k,
-            weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
-            dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
-            cap=np.iinfo(np.int64).max if promise.contribution_cap is None else promise.contribution_cap,
-            min_tiles=promise.min_tiles,
-        )
-
-    def scratch(self) -> Scratch:
-        n_people = int(self.rows.person.max(initial=-1)) + 1
-        return Scratch(
-            turn=np.zeros(1, dtype=np.int64),
-            person=np.zeros(n_people, dtype=np.int64),
-            tally=np.zeros(n_people, dtype=np.int64),
+    def room(self) -> Room:
+        """Room to count one set of pairs after the other."""
+        return Room(
+            people=Marks.of(number_of_people(self.od) if self.evidence.by_person else 0),
             origin=np.zeros(self.origins.n_leaves, dtype=np.int64),
             destination=np.zeros(self.destinations.n_leaves, dtype=np.int64),
         )
@@ -122,9 +112,9 @@ class PointProblem:
             self.destinations,
             nodes[0],
             nodes[1],
-            {"algorithm": algorithm, **parameters_of(self.promise)},
+            {"algorithm": algorithm, **parameters_of(self.anonymizer)},
             figures,
-            contribution_cap=self.promise.contribution_cap,
+            contribution_cap=self.anonymizer.contribution_cap,
             extra_origins=areas[0],
             extra_destinations=areas[1],
         )

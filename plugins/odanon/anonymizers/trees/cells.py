@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.anonymizers.trees import kernels
 from odanon.anonymizers.trees.groups import publishable
-from odanon.anonymizers.trees.kernels.cells import volume_left_out
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.errors import OdanonError
@@ -31,17 +31,17 @@ class Cells:
 
     def left_out(self, at_most: int) -> int:
         """Trips in cells that break the promise; a result above `at_most` may be short of the full sum."""
-        problem, person = self.problem, self.problem.rows.person
+        problem = self.problem
         return int(
-            volume_left_out(
+            kernels.volume_left_out(
                 problem.rows.origin,
                 problem.entries,
                 problem.shift,
                 _area_numbers(problem.origins, self.origins, problem.fits),
                 _area_numbers(problem.destinations, self.destinations, problem.destination_fits),
                 len(self.destinations),
-                0 if person is None else int(person.max(initial=0)) + 1,
                 problem.test,
+                problem.marks(),
                 at_most,
             )
         )
@@ -54,7 +54,7 @@ class Cells:
         inside = np.flatnonzero((o >= 0) & (d >= 0))
         cell = np.full(len(o), -1, dtype=np.int64)
         cell[inside], cells = pd.factorize(o[inside].astype(np.int64) * len(self.destinations) + d[inside])
-        kept = inside[publishable(problem.od, cell, len(cells), problem.protection)[cell[inside]]]
+        kept = inside[publishable(problem.od, cell, len(cells), problem.anonymizer)[cell[inside]]]
         nodes = np.full((2, len(o)), -1, dtype=np.int64)
         nodes[:, kept] = self.origins[o[kept]], self.destinations[d[kept]]
         trips = pairs.trips[kept]
@@ -69,7 +69,7 @@ def first_within_budget(problem: Problem, choices: int, cells: Callable[[int], C
     A coarser choice joins cells, so what is published stays so and bisection finds the first, except where areas may be
     too large or persons too dominant: there every choice is tried in order.
     """
-    budget = problem.protection.budget(problem.volume)
+    budget = problem.anonymizer.budget(problem.volume)
 
     def fine(choice: int) -> bool:
         return cells(choice).left_out(budget) <= budget
@@ -87,7 +87,7 @@ def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
     """An error with the share that `suppression` must allow when the cells leave out more than it does."""
     volume = cells.problem.volume
     lost = cells.left_out(volume)
-    if lost <= cells.problem.protection.budget(volume):
+    if lost <= cells.problem.anonymizer.budget(volume):
         return
     share = -(-1000 * lost // volume) / 1000
     if share >= 1:
@@ -100,7 +100,7 @@ def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
 
 def joins_keep_promise(problem: Problem) -> bool:
     """Whether a flow joined from publishable ones is publishable as well."""
-    return problem.protection.max_tiles is None and problem.protection.max_dominance is None
+    return problem.anonymizer.max_tiles is None and problem.anonymizer.max_dominance is None
 
 
 def _area_numbers(tree: Hierarchy, areas: Nodes, fits: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:

@@ -8,15 +8,15 @@ People below a node only grow towards the root, so the limit lifts small nodes t
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.trees.kernels.lca import floor_log2, lca_table
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.anonymizers.trees.lca import floor_log2, lca_table
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 
 Ints = npt.NDArray[np.int64]
 
 
-def large_enough(tree: Hierarchy, tile: npt.NDArray[np.integer], od: ODMatrix, promise: Protection) -> npt.NDArray:
+def large_enough(tree: Hierarchy, tile: npt.NDArray[np.integer], od: ODMatrix, promise: Anonymizer) -> npt.NDArray:
     """Nodes with `min_tiles` tiles and `k_areas` units; `tile` is the rank of every row of `od` on this side."""
     enough = tree.n_tiles >= promise.min_tiles
     if promise.k_areas is None:

@@ -1,24 +1,28 @@
 """One matrix, two trees and a promise as the flat arrays that the ATG kernels read."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.compilation import announce_compilation
-from odanon.anonymizers.trees.kernels.lca import floor_log2, lca_table
-from odanon.anonymizers.trees.kernels.rows import Entries, Scratch, Side, Test, sweep
-from odanon.anonymizers.trees.kernels.transpose import stable_order
+from odanon.anonymizers.trees import kernels
+from odanon.anonymizers.trees.arrays import (
+    PERSON_BITS,
+    Entries,
+    Marks,
+    Scratch,
+    Side,
+    Test,
+    fixed_weights,
+    number_of_people,
+)
+from odanon.anonymizers.trees.lca import floor_log2, lca_table
 from odanon.anonymizers.trees.limits import large_enough, lift
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
-
-_PERSON_BITS = 32
-_WEIGHT_UNIT = 2**20
-_NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +32,17 @@ class Problem:
     od: ODMatrix
     origins: Hierarchy
     destinations: Hierarchy
-    protection: Protection
+    anonymizer: Anonymizer
 
     def __post_init__(self) -> None:
-        self.protection.check_trees(self.origins, self.destinations)
+        self.anonymizer.check_trees(self.origins, self.destinations)
 
     @classmethod
-    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, protection: Protection) -> "Problem":
+    def checked(cls, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, anonymizer: Anonymizer) -> "Problem":
         """A problem that can be solved, or an error that says why not."""
-        protection.check(od)
-        announce_compilation(sweep)
-        return cls(od, origins, destinations, protection)
+        anonymizer.check(od)
+        announce_compilation(kernels.sweep)
+        return cls(od, origins, destinations, anonymizer)
 
     @cached_property
     def transposed(self) -> "Problem":
@@ -51,18 +55,18 @@ class Problem:
             person=None if od.person is None else od.person[order],
             weight=None if od.weight is None else od.weight[order],
         )
-        problem = Problem(flipped, self.destinations, self.origins, self.protection)
+        problem = Problem(flipped, self.destinations, self.origins, self.anonymizer)
         problem.__dict__["transposed"] = self  # turning it back costs nothing
         return problem
 
     @cached_property
     def _order(self) -> npt.NDArray[np.int32]:
-        return stable_order(self.od.destination, self.destinations.n_leaves)
+        return kernels.stable_order(self.od.destination, self.destinations.n_leaves)
 
     def back(self, pair_values: npt.NDArray) -> npt.NDArray:
         """Values by pair of the transposed problem, in the order of this one's pairs."""
         pairs = self.od.pairs
-        order = stable_order(pairs.destination, self.destinations.n_leaves)
+        order = kernels.stable_order(pairs.destination, self.destinations.n_leaves)
         values = np.empty_like(pair_values)
         values[order] = pair_values
         return values
@@ -73,16 +77,16 @@ class Problem:
 
     @property
     def least(self) -> int:
-        return self.volume - self.protection.budget(self.volume)
+        return self.volume - self.anonymizer.budget(self.volume)
 
     @property
     def by_person(self) -> bool:
         """Whether the kernels must see who travels."""
-        return self.protection.unit != "trips"
+        return self.anonymizer.unit != "trips"
 
     @property
     def shift(self) -> int:
-        return _PERSON_BITS if self.by_person else 0
+        return PERSON_BITS if self.by_person else 0
 
     @cached_property
     def rows(self) -> ODMatrix:
@@ -97,8 +101,8 @@ class Problem:
         key = rows.destination
         if self.by_person:
             assert rows.person is not None
-            key = rows.destination.astype(np.int64) << _PERSON_BITS | rows.person
-        return Entries(key, trips, self._fixed_weights(rows))
+            key = rows.destination.astype(np.int64) << PERSON_BITS | rows.person
+        return Entries(key, trips, fixed_weights(rows, self.anonymizer))
 
     def room(self) -> Entries:
         """Buffers that hold all entries."""
@@ -108,19 +112,13 @@ class Problem:
     def scratch(self) -> Scratch:
         """Room for sweeps over rows of this problem."""
         n_nodes = len(self.destinations)
-        n_people = int(self.od.person.max(initial=0)) + 1 if self.by_person and self.od.person is not None else 0
+        n_people = number_of_people(self.rows)
         return Scratch(
             spine=np.empty((6, n_nodes), dtype=np.int64),
             correction=np.zeros(n_nodes, dtype=np.int32),
             last_seen=np.zeros(n_people, dtype=np.int64),
             tally=np.zeros(n_people, dtype=np.int64),
         )
-
-    def _fixed_weights(self, rows: ODMatrix) -> npt.NDArray[np.int64]:
-        """Weights in fixed point, rounded down: their sums are exact in any order and never promise too much."""
-        if self.protection.k_population is None or rows.weight is None:
-            return np.empty(0, dtype=np.int64)
-        return np.floor(rows.weight * _WEIGHT_UNIT).astype(np.int64)
 
     @cached_property
     def emitted(self) -> npt.NDArray[np.int64]:
@@ -145,19 +143,16 @@ class Problem:
             exponent=floor_log2(tree.n_leaves),
             tile=tree.tiles,
             size=tree.n_tiles,
-            lift=lift(tree, large_enough(tree, self.od.destination, self.od, self.protection)),
+            lift=lift(tree, large_enough(tree, self.od.destination, self.od, self.anonymizer)),
         )
+
+    def marks(self) -> Marks:
+        """Room to count people set by set."""
+        return Marks.of(number_of_people(self.rows))
 
     @cached_property
     def test(self) -> Test:
-        promise = self.protection
-        return Test(
-            k=promise.k,
-            weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
-            max_tiles=_NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
-            dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
-            cap=_NO_LIMIT if promise.contribution_cap is None else promise.contribution_cap,
-        )
+        return Test.of(self.anonymizer)
 
     @cached_property
     def fits(self) -> npt.NDArray[np.bool_]:
@@ -170,7 +165,7 @@ class Problem:
         return self._fitting(self.destinations, self.od.destination)
 
     def _fitting(self, tree: Hierarchy, tile: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        return large_enough(tree, tile, self.od, self.protection) & (tree.n_tiles <= self.test.max_tiles)
+        return large_enough(tree, tile, self.od, self.anonymizer) & (tree.n_tiles <= self.test.max_tiles)
 
 
 def _starts(tiles: npt.NDArray[np.int32], n_tiles: int) -> npt.NDArray[np.int64]:

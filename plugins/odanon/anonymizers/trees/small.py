@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.trees.groups import publishable
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.model.release import Areas
 
 Nodes = npt.NDArray[np.integer]
@@ -32,7 +32,7 @@ class Lead:
     pair_lead: Nodes
     pair_other: Nodes
 
-    def report(self, promise: Protection) -> tuple[Nodes, Nodes, Areas]:
+    def report(self, promise: Anonymizer) -> tuple[Nodes, Nodes, Areas]:
         """New nodes of every pair on both sides and the rests; rest number r is node len(other) + r."""
         areas = self._complete_areas()
         covered = self._covered(areas)

@@ -41,7 +41,7 @@ class Solution:
 
     def release(self, algorithm: str) -> Release:
         """Assemble, with small volumes reported when the promise says so."""
-        problem, promise = self.problem, self.problem.protection
+        problem, promise = self.problem, self.problem.anonymizer
         pair_origin, pair_destination = self.pair_origin, self.pair_destination
         extra: dict[str, Areas] = {}
         if promise.report_small:
@@ -70,7 +70,7 @@ class Solution:
         )
         (tree, tile, lead), (other_tree, _, other) = sides[::-1] if self.by_destination else sides
         lead, other, rests = Lead(problem.od, tree, other_tree, tile, self.areas, lead, other).report(
-            problem.protection
+            problem.anonymizer
         )
         if self.by_destination:
             return other, lead, {"extra_origins": rests}

@@ -16,10 +16,10 @@ from enumeration import (
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg.atg_dual import AtgDual
-from odanon.anonymizers.atg.atg_soft import AtgSoft
+from odanon.anonymizers.atg.dual import AtgDual, solve_dual
 from odanon.anonymizers.atg.forest import BudgetError, Forest
-from odanon.anonymizers.atg.origins import areas_emitting, solve_dual
+from odanon.anonymizers.atg.origins import areas_emitting
+from odanon.anonymizers.atg.soft import AtgSoft
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy

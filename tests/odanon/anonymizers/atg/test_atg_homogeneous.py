@@ -8,8 +8,7 @@ from enumeration import Instance, assert_keeps_promise, cuts, instances, limits,
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.atg.homogeneous import View, best_uniform
+from odanon.anonymizers.atg.homogeneous import AtgHomogeneous, View, best_uniform
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.steps import cut_at, uniform_steps
 from odanon.errors import OdanonError

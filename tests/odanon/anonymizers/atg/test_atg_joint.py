@@ -19,9 +19,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg import joint
-from odanon.anonymizers.atg.atg_joint import AtgJoint
 from odanon.anonymizers.atg.exact import is_small
-from odanon.anonymizers.atg.joint import JointRows, find_multiplier
+from odanon.anonymizers.atg.joint import AtgJoint, JointRows, find_multiplier
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy

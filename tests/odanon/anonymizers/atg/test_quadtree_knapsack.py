@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from odanon.anonymizers.atg.forest import BudgetError, Forest, largest_size
 from odanon.anonymizers.atg.kernels.frontier import join, part_of
-from odanon.anonymizers.atg.knapsack import Packing
+from odanon.anonymizers.atg.knapsack import Packing, QuadtreeKnapsack
 from odanon.anonymizers.atg.origins import areas_emitting
-from odanon.anonymizers.atg.quadtree_knapsack import QuadtreeKnapsack
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
-from odanon.testing.anonymizers import assert_safe
+from odanon.testing.anonymizers import released
 from odanon.zoning.grid import GridZoning
 
 
@@ -108,8 +107,7 @@ def grid_city(seed: int, n: int = 1500) -> tuple[Hierarchy, pd.DataFrame]:
 def test_on_a_quadtree_nearly_everything_is_published(seed: int):
     tree, rows = grid_city(seed)
     promise = QuadtreeKnapsack(k=6)
-    release = promise.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
-    assert_safe(release, rows, tree, promise)
+    release = released(promise, rows, tree)
     assert release.metrics["S_share"] < 0.05
     assert release.flows["destination"].astype(str).str.startswith("rest of").any()
     silent = QuadtreeKnapsack(k=6, report_small=False).anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from placed_cities import City, cities, city
 from product_example import small_product
 
+from odanon import door
 from odanon.anonymizers.noise.user_dp import Noise, UserDp, _bounded_counts
-from odanon.api import measured
 from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.sentence import promise
 from odanon.plugin import parameters_of
 from odanon.testing.parameters import check_parameters
 from odanon.zoning.h3 import H3Zoning
@@ -118,7 +117,7 @@ def test_counts_are_trips_up_to_the_cap_and_people_are_not_told():
 
 def test_small_flows_all_stay_below_the_threshold():
     town = city([(i, j, 1, 10 * i + j) for i in range(5) for j in range(5)], range(5), [0] * 5)
-    release = measured(town.od, UserDp(k=2).anonymize(town.od, town.tree, town.tree))
+    release = door.release({None: town.od}, town.tree, UserDp(k=2)).releases[None]
     assert len(release.flows) == 0
     assert (release.assignment["flow"] == -1).all()
 
@@ -136,7 +135,9 @@ def test_the_release_states_epsilon_delta_and_the_caps():
     stated = {name: release.parameters[name] for name in ("epsilon", "delta", "contribution_cap", "max_flows")}
     assert stated == {"epsilon": 2.0, "delta": 1e-7, "contribution_cap": 1, "max_flows": 4}
     assert release.metrics["threshold"] > release.metrics["noise_scale"] == 2
-    assert promise(release.parameters).startswith("(2, 1e-07)-differential privacy for each of the persons")
+    assert UserDp(epsilon=2.0, delta=1e-7).sentence.startswith(
+        "(2, 1e-07)-differential privacy for each of the persons"
+    )
 
 
 def test_a_level_publishes_the_fixed_areas_of_that_level():
@@ -147,7 +148,7 @@ def test_a_level_publishes_the_fixed_areas_of_that_level():
     tiles = H3Zoning(resolution=8).tiles(cells)
     tree = H3Hierarchy().build(tiles)
     od = ODMatrix.from_frame(rows, tree, tree, trips=None)
-    release = measured(od, UserDp(level=6, epsilon=4.0).anonymize(od, tree, tree))
+    release = door.release({None: od}, tree, UserDp(level=6, epsilon=4.0)).releases[None]
     assert {h3.get_resolution(cell) for cell in release.flows["origin"].astype(str)} == {6}
     assert (release.flows["origin_tiles"] == 49).all()
     observed = H3Hierarchy(coverage="observed").build(tiles)

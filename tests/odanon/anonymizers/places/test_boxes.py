@@ -11,7 +11,7 @@ from placed_cities import grid_tree
 from odanon.anonymizers.places.boxes import BoxSide
 from odanon.anonymizers.places.kernels.boxes import tiles_in_boxes
 from odanon.anonymizers.places.mondrian import Mondrian
-from odanon.api import measured
+from odanon.door import release
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres
 from odanon.hierarchies.h3 import H3Hierarchy
@@ -83,7 +83,7 @@ def boxes_on_h3(coverage: str, keep: int):
     tiles = zoning.tiles([*rows["origin"], *rows["destination"]])
     tree = H3Hierarchy(coverage=coverage).build(tiles)
     od = ODMatrix.from_frame(rows, tree, tree, trips=None)
-    return tiles, tree, measured(od, Mondrian(k=8).anonymize(od, tree, tree))
+    return tiles, tree, release({None: od}, tree, Mondrian(k=8)).releases[None]
 
 
 def test_full_coverage_counts_tiles_without_traffic():

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.glove import Glove
 from odanon.anonymizers.places.kernels.glove import merge_closest
 from odanon.anonymizers.places.neighbours import neighbour_graph
-from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 
-def slow_glove(town: City, graph: list[set[int]], promise: Protection) -> set[frozenset[int]]:
+def slow_glove(town: City, graph: list[set[int]], promise: Anonymizer) -> set[frozenset[int]]:
     """Safe clusters: look at all pairs of neighbouring clusters, one of them unsafe, and merge the closest."""
     n, budget = len(graph), promise.budget(town.od.volume)
     clusters = {pair: [pair] for pair in range(n)}
@@ -50,7 +50,7 @@ def test_clusters_are_those_of_the_literal_greedy_merge(data: st.DataObject, tow
     problem, trips = town.problem(promise), town.od.pairs.trips
     budget = promise.budget(town.od.volume)
     cluster, _ = merge_closest(
-        town.points, start, neighbour, trips, problem.rows, problem.limits, problem.scratch(), budget
+        town.points, start, neighbour, trips, problem.evidence, problem.room(), budget
     )
     found = {frozenset(np.flatnonzero(cluster == c).tolist()) for c in set(cluster.tolist()) - {-1}}
     graph = [set(neighbour[start[p] : start[p + 1]].tolist()) for p in range(len(trips))]

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 from scipy.cluster.hierarchy import linkage
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.glove_sk import GloveSk, complete_linkage
 from odanon.anonymizers.places.kernels.clusters import lowest_cut
-from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 
@@ -21,7 +21,7 @@ def groups_after(merges: np.ndarray, n: int, made: int) -> list[list[int]]:
     return list(clusters.values())
 
 
-def slow_cut(town: City, merges: np.ndarray, promise: Protection) -> tuple[int, set[frozenset[int]]]:
+def slow_cut(town: City, merges: np.ndarray, promise: Anonymizer) -> tuple[int, set[frozenset[int]]]:
     """The lowest cut whose unsafe clusters fit the budget, and its safe clusters."""
     n, budget = len(town.od.pairs.trips), promise.budget(town.od.volume)
     for made in range(n):
@@ -49,7 +49,7 @@ def test_the_cut_is_the_lowest_within_the_budget(data: st.DataObject, town: City
     merges = data.draw(dendrograms(len(trips)))
     problem = town.problem(promise)
     budget = promise.budget(town.od.volume)
-    cluster, made = lowest_cut(merges, trips, problem.rows, problem.limits, problem.scratch(), budget)
+    cluster, made = lowest_cut(merges, trips, problem.evidence, problem.room(), budget)
     found = {frozenset(np.flatnonzero(cluster == c).tolist()) for c in set(cluster.tolist()) - {-1}}
     assert (made, found) == slow_cut(town, merges, promise)
 

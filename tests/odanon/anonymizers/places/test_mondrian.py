@@ -9,16 +9,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from placed_cities import City, allowed, cities, city, promises
 
+from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.kernels.mondrian import balance, partition
 from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Protection
 from odanon.testing import check_anonymizer
 
 
-def slow_cells(town: City, promise: Protection, pairs: list[int]) -> list[frozenset[int]]:
+def slow_cells(town: City, promise: Anonymizer, pairs: list[int]) -> list[frozenset[int]]:
     """Cut the widest dimension that can be cut between the pairs where both sides have about the same trips."""
     extent = np.ptp(town.points[:, pairs], axis=1)
     for dimension in sorted(range(4), key=lambda d: (-extent[d], d)):
@@ -38,7 +38,7 @@ def test_cells_are_those_of_the_literal_recursion(town: City, promise: Mondrian)
     everything = list(range(len(town.od.pairs.trips)))
     assume(allowed(town.od, everything, promise))
     problem = town.problem(promise)
-    order, starts = partition(town.points, town.od.pairs.trips, problem.rows, problem.limits, problem.scratch())
+    order, starts = partition(town.points, town.od.pairs.trips, problem.evidence, problem.room())
     cells = [frozenset(order[a:b].tolist()) for a, b in pairwise(starts)]
     assert set(cells) == set(slow_cells(town, promise, everything))
 
@@ -111,7 +111,7 @@ def test_conformance():
 
 
 def test_limits_that_need_suppression_are_refused():
-    with pytest.raises(ValueError, match=r"mondrian leaves nothing out.*remove max_tiles"):
+    with pytest.raises(ValueError, match=r"mondrian draws boxes of any size.*remove max_tiles"):
         Mondrian(max_tiles=20)
 
 

@@ -7,11 +7,10 @@ from enumeration import Instance, instances, possible
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from odanon.anonymizers.atg.atg_dual import AtgDual
-from odanon.anonymizers.atg.atg_homogeneous import AtgHomogeneous
-from odanon.anonymizers.atg.atg_joint import AtgJoint
-from odanon.anonymizers.atg.atg_soft import AtgSoft
-from odanon.anonymizers.atg.joint import JointRows
+from odanon.anonymizers.atg.dual import AtgDual
+from odanon.anonymizers.atg.homogeneous import AtgHomogeneous
+from odanon.anonymizers.atg.joint import AtgJoint, JointRows
+from odanon.anonymizers.atg.soft import AtgSoft
 from odanon.anonymizers.trees.limits import people_below, trips_below
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.rows import Entries, sweep
+from odanon.anonymizers.trees.arrays import Entries
+from odanon.anonymizers.trees.kernels.rows import sweep
 
 
 class Tree(NamedTuple):

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.evaluate import keep_whole
-from odanon.anonymizers.trees.kernels.rows import FORCED
+from odanon.anonymizers.atg.kernels.evaluate import keep_whole
+from odanon.anonymizers.trees.arrays import FORCED
 
 
 @njit(cache=True, nogil=True)

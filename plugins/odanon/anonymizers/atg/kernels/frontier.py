@@ -8,7 +8,7 @@ back needs no notes: sums are whole numbers, so the two parts of a point are fou
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.rows import FORCED
+from odanon.anonymizers.trees.arrays import FORCED
 
 NEVER = np.int64(2**62)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.rows import FORCED
+from odanon.anonymizers.trees.arrays import FORCED
 
 NEVER = np.int64(2**60)  # cost of what cannot be done
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from odanon.anonymizers.places.kernels.promise import keeps
+from odanon.anonymizers.places.kernels.pairs import pairs_keep
 
 
 class Clusters(NamedTuple):
@@ -25,7 +25,7 @@ class Clusters(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def single_clusters(trips, rows, limits, scratch):
+def single_clusters(trips, evidence, room):
     """Every pair on its own."""
     n = len(trips)
     size = 2 * n - 1
@@ -34,7 +34,7 @@ def single_clusters(trips, rows, limits, scratch):
     safe, members = np.zeros(size, np.bool_), np.arange(n)
     clusters = Clusters(np.arange(size), first, last, np.full(n, -1, np.int64), volume, safe, members)
     for pair in range(n):
-        safe[pair] = keeps(members[pair : pair + 1], rows, limits, scratch)
+        safe[pair] = pairs_keep(members[pair : pair + 1], evidence, room)
     return clusters
 
 
@@ -49,7 +49,7 @@ def leader_of(clusters, cluster):
 
 
 @njit(cache=True, nogil=True)
-def join(clusters, a, b, new, rows, limits, scratch):
+def join(clusters, a, b, new, evidence, room):
     """Join clusters a and b as number `new`.
 
     Safe and anything is safe, but with shares of persons that must be counted again.
@@ -58,7 +58,7 @@ def join(clusters, a, b, new, rows, limits, scratch):
     clusters.first[new], clusters.last[new] = clusters.first[a], clusters.last[b]
     clusters.after[clusters.last[a]] = clusters.first[b]
     clusters.volume[new] = clusters.volume[a] + clusters.volume[b]
-    if (clusters.safe[a] or clusters.safe[b]) and limits.dominance == 1.0:
+    if (clusters.safe[a] or clusters.safe[b]) and evidence.test.dominance == 1.0:
         clusters.safe[new] = True
         return
     n = 0
@@ -67,7 +67,7 @@ def join(clusters, a, b, new, rows, limits, scratch):
         clusters.members[n] = pair
         n += 1
         pair = clusters.after[pair]
-    clusters.safe[new] = keeps(clusters.members[:n], rows, limits, scratch)
+    clusters.safe[new] = pairs_keep(clusters.members[:n], evidence, room)
 
 
 @njit(cache=True, nogil=True)
@@ -92,19 +92,19 @@ def left_out(clusters, n):
 
 
 @njit(cache=True, nogil=True)
-def lowest_cut(merges, trips, rows, limits, scratch, budget):
+def lowest_cut(merges, trips, evidence, room, budget):
     """(cluster of every pair, merges made): the shortest run of merges after which at most `budget` trips are left out.
 
     Without such a run all merges are made; then every pair that is not safe has cluster -1.
     """
-    clusters = single_clusters(trips, rows, limits, scratch)
+    clusters = single_clusters(trips, evidence, room)
     n = len(trips)
     unsafe = left_out(clusters, n)
     made = 0
     while unsafe > budget and made < len(merges):
         a, b = merges[made]
         new = n + made
-        join(clusters, a, b, new, rows, limits, scratch)
+        join(clusters, a, b, new, evidence, room)
         for part in (a, b):
             if not clusters.safe[part]:
                 unsafe -= clusters.volume[part]

@@ -16,13 +16,13 @@ _NOWHERE = np.int64(2**62)
 
 
 @njit(cache=True, nogil=True)
-def merge_closest(points, start, neighbour, trips, rows, limits, scratch, budget):
+def merge_closest(points, start, neighbour, trips, evidence, room, budget):
     """(cluster of every pair, merges made); -1 for pairs left out, at most `budget` trips of them if that is possible.
 
     The neighbours of pair p are `neighbour[start[p]:start[p + 1]]`; those of a cluster are the clusters of its members'
     neighbours, or all clusters when it has none. Of equal distances the lowest cluster numbers win.
     """
-    clusters = single_clusters(trips, rows, limits, scratch)
+    clusters = single_clusters(trips, evidence, room)
     n = len(trips)
     size = 2 * n - 1
     low, high = np.empty((4, size), np.int64), np.empty((4, size), np.int64)
@@ -41,7 +41,7 @@ def merge_closest(points, start, neighbour, trips, rows, limits, scratch, budget
         if clusters.leader[owner] != owner:
             continue
         if clusters.leader[a] == a and clusters.leader[b] == b:
-            join(clusters, a, b, new, rows, limits, scratch)
+            join(clusters, a, b, new, evidence, room)
             for d in range(4):
                 low[d, new] = min(low[d, a], low[d, b])
                 high[d, new] = max(high[d, a], high[d, b])

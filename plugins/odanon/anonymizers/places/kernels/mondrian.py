@@ -3,11 +3,11 @@
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.places.kernels.promise import keeps
+from odanon.anonymizers.places.kernels.pairs import pairs_keep
 
 
 @njit(cache=True, nogil=True)
-def partition(points, trips, rows, limits, scratch):
+def partition(points, trips, evidence, room):
     """(order, starts): pairs of cell c are `order[starts[c]:starts[c + 1]]`; all pairs together must keep the promise.
 
     A cell is cut at the weighted median of the widest dimension; where that cut is not allowed the next wider one is
@@ -20,7 +20,7 @@ def partition(points, trips, rows, limits, scratch):
     todo = [(0, n)]
     while len(todo) > 0:
         begin, end = todo.pop()
-        at = _cut(points, trips, rows, limits, scratch, order[begin:end])
+        at = _cut(points, trips, evidence, room, order[begin:end])
         if at > 0:
             todo.append((begin + at, end))
             todo.append((begin, begin + at))
@@ -32,13 +32,13 @@ def partition(points, trips, rows, limits, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _cut(points, trips, rows, limits, scratch, cell):
+def _cut(points, trips, evidence, room, cell):
     """Where to cut the cell, reordered to fit; 0 when no cut is allowed."""
     total, n_rows = np.int64(0), np.int64(0)
     for pair in cell:
         total += trips[pair]
-        n_rows += rows.start[pair + 1] - rows.start[pair]
-    if (n_rows if len(rows.person) > 0 else total) < 2 * limits.k:
+        n_rows += evidence.start[pair + 1] - evidence.start[pair]
+    if (n_rows if evidence.by_person else total) < 2 * evidence.test.k:
         return 0
     extent = np.empty(4, np.int64)
     for dimension in range(4):
@@ -52,7 +52,7 @@ def _cut(points, trips, rows, limits, scratch, cell):
         if extent[widest] <= 0:
             return 0
         at = balance(points[widest], trips, total, cell)
-        if keeps(cell[:at], rows, limits, scratch) and keeps(cell[at:], rows, limits, scratch):
+        if pairs_keep(cell[:at], evidence, room) and pairs_keep(cell[at:], evidence, room):
             return at
         extent[widest] = -1
     return 0

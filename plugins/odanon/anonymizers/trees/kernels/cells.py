@@ -3,9 +3,11 @@
 import numpy as np
 from numba import njit
 
+from odanon.anonymizers.trees.kernels.keeps import keeps
+
 
 @njit(cache=True, nogil=True)
-def volume_left_out(origin, rows, shift, o_area, d_area, n_areas, n_people, test, limit):
+def volume_left_out(origin, rows, shift, o_area, d_area, n_areas, test, marks, limit):
     """Trips in cells that must not be published; counting stops once they exceed `limit`.
 
     `rows` are sorted by origin tile, and the areas are runs of tiles, so the rows of an origin area follow each other.
@@ -16,9 +18,7 @@ def volume_left_out(origin, rows, shift, o_area, d_area, n_areas, n_people, test
     cell_end = np.zeros(n_areas, np.int64)
     cells = np.empty(n_areas, np.int64)
     dealt = np.empty(len(origin), np.int32)
-    seen = np.zeros(n_people, np.int64)
-    tally = np.zeros(n_people, np.int64)
-    lost, stamp, start = np.int64(0), np.int64(0), 0
+    lost, start = np.int64(0), 0
     while start < len(origin) and lost <= limit:
         area = o_area[origin[start]]
         n_cells, end = 0, start
@@ -36,10 +36,9 @@ def volume_left_out(origin, rows, shift, o_area, d_area, n_areas, n_people, test
             deal_rows(rows.key, shift, d_area, start, end, cells[:n_cells], size, cell_end, dealt)
         for c in range(n_cells):
             to = cells[c]
-            stamp += 1
             mine = dealt[cell_end[to] - size[to] : cell_end[to]]
             size[to] = 0
-            safe, volume = safe_cell(rows, mine, shift, stamp, seen, tally, test)
+            safe, volume = keeps(rows, mine, shift > 0, test, marks)
             if not safe:
                 lost += volume
         start = end
@@ -58,37 +57,3 @@ def deal_rows(key, shift, d_area, start, end, cells, size, cell_end, dealt):
         if to >= 0:
             dealt[cell_end[to]] = row
             cell_end[to] += 1
-
-
-@njit(cache=True, nogil=True)
-def safe_cell(rows, mine, shift, stamp, seen, tally, test):
-    """Whether the rows of one cell keep the promise, and their volume; `stamp` is different for every cell."""
-    volume, weight, people = np.int64(0), np.int64(0), np.int64(0)
-    for row in mine:
-        volume += rows.volume[row]
-        if len(rows.weight) > 0:
-            weight += rows.weight[row]
-        if shift > 0:
-            person = rows.key[row] & 0xFFFFFFFF
-            if seen[person] != stamp:
-                seen[person] = stamp
-                people += 1
-    safe = (people if shift > 0 else volume) >= test.k and weight >= test.weight
-    if safe and test.dominance < 1.0:
-        safe = not dominated_cell(rows, mine, tally, test)
-    return safe, volume
-
-
-@njit(cache=True, nogil=True)
-def dominated_cell(rows, mine, tally, test):
-    """Whether one person holds more than the allowed share of the (capped) volume."""
-    for row in mine:
-        tally[rows.key[row] & 0xFFFFFFFF] += rows.volume[row]
-    total, largest = np.int64(0), np.int64(0)
-    for row in mine:
-        person = rows.key[row] & 0xFFFFFFFF
-        trips = min(tally[person], test.cap)
-        tally[person] = 0
-        total += trips
-        largest = max(largest, trips)
-    return largest > test.dominance * total

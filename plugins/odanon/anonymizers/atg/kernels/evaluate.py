@@ -8,7 +8,7 @@ the objective alpha + lambda * sigma is lambda * V minus this profit).
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.rows import FORCED
+from odanon.anonymizers.trees.arrays import FORCED
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ hold for every node d at once, so any number of multipliers costs no further loo
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.trees.kernels.evaluate import keep_whole
+from odanon.anonymizers.atg.kernels.evaluate import keep_whole
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,141 @@
+"""What a plugin of each group can do, as types. A plugin need not inherit from anything here: having the methods is enough."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import numpy.typing as npt
+
+from odanon.model.figure import Figure
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
+from odanon.model.release import Release
+from odanon.model.tiles import ObjectArray, Tiles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from odanon.engines.points import Collected
+    from odanon.notify.alert import Alert
+
+
+class Source(Protocol):
+    """Where traces, trips or OD rows come from (`odanon.sources`); `enters` names the stage that it feeds.
+
+    Beside `available` it has the reading method of that stage: see `TraceSource`, `TripSource` and `OdSource`.
+    """
+
+    enters: ClassVar[str]
+
+    def available(self, day: date) -> bool:
+        """Whether the data of a day are there, told from names or a small query."""
+
+
+class TraceSource(Source, Protocol):
+    """`enters = "traces"`: frames person, time, lat, lon (and antenna) of a window and of `context` around it."""
+
+    def batches(self, start: datetime, end: datetime, context: timedelta = ...) -> "Iterator[pd.DataFrame]": ...
+
+
+class TripSource(Source, Protocol):
+    """`enters = "trips"`: frames of `odanon.trips.build.TRIP_COLUMNS`, or by zone."""
+
+    def trips(self, start: datetime, end: datetime) -> "Iterator[pd.DataFrame]": ...
+
+
+class OdSource(Source, Protocol):
+    """`enters = "od"`: frames time_bin, origin, destination, trips and what else is known."""
+
+    def od(self, start: datetime, end: datetime) -> "Iterator[pd.DataFrame]": ...
+
+
+@runtime_checkable
+class TellsState(Protocol):
+    """A source that notices late data."""
+
+    def state(self, days: list[date]) -> str:
+        """A text that changes when the data of these days do."""
+
+
+class StayDetector(Protocol):
+    """Finds stays (`odanon.staypoints`)."""
+
+    def detect(self, points: "pd.DataFrame") -> "pd.DataFrame":
+        """Stays (person, start, end, lat, lon) of points sorted by person and time."""
+
+
+class Zoning(Protocol):
+    """Tiles of the ground (`odanon.zonings`)."""
+
+    def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
+        """The label of every point's tile, None outside."""
+
+    def tiles(self, labels: npt.ArrayLike) -> Tiles:
+        """The tiles behind labels."""
+
+
+@runtime_checkable
+class KnowsEveryTile(Protocol):
+    """A zoning with a given list of tiles: polygons, antennas."""
+
+    @property
+    def every_label(self) -> ObjectArray: ...
+
+
+class HierarchyBuilder(Protocol):
+    """Joins tiles into a tree (`odanon.hierarchies`)."""
+
+    def build(self, tiles: Tiles) -> Hierarchy: ...
+
+
+class Anonymizes(Protocol):
+    """Makes releases (`odanon.anonymizers`); `odanon.Anonymizer` brings all but `anonymize`.
+
+    A method whose time bins share something has `anonymize_window(matrices, origins, destinations)` as well.
+    """
+
+    overlapping: ClassVar[bool]
+    verifiable: ClassVar[bool]
+
+    @property
+    def promise(self) -> Promise: ...
+
+    @property
+    def sentence(self) -> str: ...
+
+    def check(self, od: ODMatrix) -> None: ...
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release: ...
+
+
+class Metric(Protocol):
+    """Measures a release (`odanon.metrics`); `figures` declares what it tells."""
+
+    @property
+    def figures(self) -> "tuple[Figure, ...]": ...
+
+    def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
+        """Figures of one matrix, those declared and what `combine` needs."""
+
+    def combine(self, figures: "pd.DataFrame") -> dict[str, float]:
+        """Figures of a window from those of its matrices, one row each."""
+
+
+class Engine(Protocol):
+    """Spreads work (`odanon.engines`)."""
+
+    buckets: int
+
+    def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]: ...
+
+    def shuffle(
+        self, parts: list[Any], read: Callable[[Any], Iterable[Any]], prepare: Callable[[Any], Any], folder: Path
+    ) -> "tuple[list[Any], list[Collected]]": ...
+
+
+class Notifier(Protocol):
+    """Tells people of failed runs (`odanon.notifiers`)."""
+
+    def notify(self, alert: "Alert") -> None: ...
