@@ -14,11 +14,16 @@ from typing import Any
 
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES, run_stage, stage_function
-from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check, Verdict, late_verdict
+from odanon_assets.chain.stages import STAGES, run_stage
+from odanon_assets.chain.traces import traces
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.check import Check, Verdict
+from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
-from odanon_assets.lake.lake import Lake, default_root, read_frame
-from odanon_assets.stores import open_store
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 
@@ -110,7 +115,7 @@ def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any
     with tempfile.TemporaryDirectory(prefix=".late-", dir=lake.root) as scratch:
         beside = Lake(Path(scratch))
         (beside.root / "keys").symlink_to(lake.root / "keys")  # the same people have the same pseudonyms
-        now = stage_function("traces")(product, beside, day, **plugins)
+        now = traces(product, beside, day, **plugins)
         if _same_tables(beside.folder(product.product, "traces", day), kept):
             return None
     return now["points"] - lake.figures(product.product, "traces", day)["points"]

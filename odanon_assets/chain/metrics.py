@@ -1,4 +1,4 @@
-"""What the anonymisation of a day cost, and what risk remains: figures for readers, tables for the publisher."""
+"""The seventh stage: what the anonymisation of a day cost, and what risk remains: figures for readers, tables for the publisher."""
 
 import hashlib
 import json
@@ -23,11 +23,13 @@ from odanon.risk.bands import rounded
 from odanon.risk.closeness import MOST_MOVED
 from odanon.risk.membership import membership_auc
 from odanon.risk.report import RiskReport, risk_report
-from odanon_assets.chain.matrix import by_segment, day_matrices, moment, read_rows, read_tree
-from odanon_assets.chain.stages import RISK
+from odanon_assets.chain.anonymized import by_segment
+from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
 
+RISK = "risk_"  # how the figures of the risk report begin among those of the metrics
 _log = logging.getLogger("odanon")
 
 

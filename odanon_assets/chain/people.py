@@ -12,8 +12,8 @@ from odanon.product import Product
 from odanon.product.model import RESIDENCE, Population
 from odanon.reading.pseudonym import pseudonyms
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
-from odanon_assets.lake.files import write_parquet
-from odanon_assets.lake.lake import Lake, read_frame
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake
 
 PEOPLE = "people.parquet"
 
@@ -93,10 +93,10 @@ def _refuse_slashes(product: Product, people: pd.DataFrame) -> None:
 
 def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
     """Everybody with a trip, or everybody with a stay and where they live when homes are looked for."""
-    folder = lake.read(product.product, "trips", day)
     if product.trips.home_work is not None:
-        return pd.concat([read_frame(path) for path in sorted(folder.glob("homes-*.parquet"))], ignore_index=True)
-    buckets = [read_frame(path, ["person"]) for path in sorted(folder.glob("bucket-*.parquet"))]
+        homes = sorted(lake.read(product.product, "trips", day).glob("homes-*.parquet"))
+        return pd.concat([read_frame(path) for path in homes], ignore_index=True)
+    buckets = [read_frame(path, ["person"]) for path in lake.buckets(product.product, "trips", day)]
     return pd.concat(buckets).drop_duplicates(ignore_index=True)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.errors import OdanonError
 from odanon.gate.published import TOTAL
 from odanon.model.files import read_releases
 from odanon.model.promise import Promise
@@ -16,14 +15,16 @@ from odanon.product import Product
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
 from odanon.risk.report import PUBLIC as PUBLIC_RISKS
-from odanon_assets.chain.matrix import read_tree
-from odanon_assets.chain.stages import RISK
-from odanon_assets.gate.decision import audit_day, promise_kept, release_facts, verify_day
-from odanon_assets.gate.evidence import SEGMENTS, confirm, drop_unpublished, keep
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.metrics import RISK
+from odanon_assets.gate.decision import let_pass
+from odanon_assets.gate.evidence import SEGMENTS, confirm
+from odanon_assets.gate.facts import release_facts
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.interface import Act, Store, data_locks, window_of
+from odanon_assets.stores.interface import Act, Store, data_locks
 
 # Metrics that are made public, rounded, and the plain words they are published under.
 _PUBLIC_METRICS = {
@@ -46,7 +47,7 @@ def published(
     """
     bundle = make_bundle(product, lake, day, zoning)
     with lake.locked(data_locks(bundle.manifest)):
-        fresh = store.publish(bundle, lambda: _pass(product, lake, day, store, bundle), act)
+        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle.manifest), act)
         confirm(lake, bundle.manifest)
     with lake.new(product.product, "published", day) as receipt:
         figures = {
@@ -58,22 +59,6 @@ def published(
         if isinstance(store, EmbeddedStore):
             figures["folder"] = str(store.current(product.product, day))
         return write_figures(receipt, figures)
-
-
-def _pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> None:
-    """The gate: raises a sentence that names the rules, and the other release where there is one."""
-    window = window_of(bundle.manifest)
-    shared = store.sharing(product.product, product.data_sha256, *window)
-    drop_unpublished(lake, product.product, day, store, {manifest["release_id"] for manifest in shared})
-    findings = (
-        promise_kept(product, lake, day) or verify_day(product, lake, day) or audit_day(product, lake, day, store)
-    )
-    if findings:
-        raise OdanonError(
-            f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
-            " the earlier release, if any, stays"
-        )
-    keep(product, lake, day, store, bundle.manifest)
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:

@@ -6,10 +6,19 @@ from datetime import date
 from typing import Any
 
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.chain.anonymized import anonymized
+from odanon_assets.chain.hierarchy import hierarchy
+from odanon_assets.chain.metrics import metrics
+from odanon_assets.chain.od import od
+from odanon_assets.chain.published import published
+from odanon_assets.chain.staypoints import staypoints
+from odanon_assets.chain.traces import traces
+from odanon_assets.chain.trips import trips
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 
 StageFunction = Callable[..., dict[str, Any]]
-RISK = "risk_"  # how the figures of the risk report begin among those of the metrics
 
 
 @dataclass(frozen=True)
@@ -17,15 +26,22 @@ class Stage:
     """A stage: what it needs, what it runs and what it teaches."""
 
     name: str
+    run: StageFunction
     upstream: tuple[str, ...]
     plugins: tuple[str, ...]
     kinds: tuple[str, ...]
     description: str
 
 
+def _published(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
+    """The last stage, into the store that the product's file names."""
+    return published(product, lake, day, zoning=zoning, store=open_store(product))
+
+
 STAGES = (
     Stage(
         "traces",
+        traces,
         (),
         ("source", "engine"),
         ("python", "parquet"),
@@ -34,6 +50,7 @@ STAGES = (
     ),
     Stage(
         "staypoints",
+        staypoints,
         ("traces",),
         ("staypoints", "engine"),
         ("python", "numba", "parquet"),
@@ -41,6 +58,7 @@ STAGES = (
     ),
     Stage(
         "trips",
+        trips,
         ("staypoints",),
         ("engine",),
         ("python", "parquet"),
@@ -48,6 +66,7 @@ STAGES = (
     ),
     Stage(
         "od",
+        od,
         ("trips",),
         ("zoning",),
         ("python", "parquet"),
@@ -56,6 +75,7 @@ STAGES = (
     ),
     Stage(
         "hierarchy",
+        hierarchy,
         ("od",),
         ("zoning", "hierarchy"),
         ("python", "parquet"),
@@ -63,6 +83,7 @@ STAGES = (
     ),
     Stage(
         "anonymized",
+        anonymized,
         ("od", "hierarchy"),
         ("anonymize",),
         ("python", "numba", "parquet"),
@@ -71,6 +92,7 @@ STAGES = (
     ),
     Stage(
         "metrics",
+        metrics,
         ("od", "hierarchy", "anonymized"),
         (),
         ("python",),
@@ -79,6 +101,7 @@ STAGES = (
     ),
     Stage(
         "published",
+        _published,
         ("metrics", "anonymized", "hierarchy", "od"),
         ("zoning",),
         ("parquet", "duckdb"),
@@ -88,24 +111,7 @@ STAGES = (
 )
 
 
-def stage_function(name: str) -> StageFunction:
-    """The function of a stage; imported when run, since numba and friends are slow to import."""
-    if name in ("traces", "staypoints", "trips"):
-        from odanon_assets.chain import movement as module
-    elif name == "metrics":
-        from odanon_assets.chain import metrics as module  # type: ignore[no-redef]
-    elif name == "published":
-        from odanon_assets.chain import published as module  # type: ignore[no-redef]
-    else:
-        from odanon_assets.chain import matrix as module  # type: ignore[no-redef]
-    return getattr(module, name)
-
-
 def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
     """Run one stage for one day on the default root."""
-    extra = {}
-    if name == "published":
-        from odanon_assets.stores import open_store
-
-        extra["store"] = open_store(product)
-    return stage_function(name)(product, Lake(default_root()), day, **plugins, **extra)
+    (run,) = (stage.run for stage in STAGES if stage.name == name)
+    return run(product, Lake(default_root()), day, **plugins)

@@ -80,7 +80,7 @@ def metrics(
     """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory."""
     from odanon.product import load_products
     from odanon_assets.lake.files import write_text
-    from odanon_assets.lake.lake import products_folder
+    from odanon_assets.lake.places import products_folder
     from odanon_assets.platform.launch import open_instance
     from odanon_assets.platform.prometheus import exposition, product_samples
 
@@ -96,7 +96,7 @@ def metrics(
 def _find_product(name: str) -> "Product":
     from odanon.errors import OdanonError
     from odanon.product import load_products
-    from odanon_assets.lake.lake import products_folder
+    from odanon_assets.lake.places import products_folder
 
     products = {product.product: product for product in load_products(products_folder())}
     if name not in products:

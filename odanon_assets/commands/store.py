@@ -71,7 +71,7 @@ def flow(
         moment.replace(tzinfo=chosen.zone) if moment is not None else bound
         for moment, bound in ((since, datetime(1, 1, 3, tzinfo=UTC)), (until, datetime(9999, 12, 1, tzinfo=UTC)))
     )
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
 
     trips = open_store(chosen).flow(product, _area(origin), _area(destination), first, last)
     typer.echo(f"{trips:,.1f} trips")
@@ -88,7 +88,7 @@ def export(
 ) -> None:
     """Write published flows and zones as GeoParquet, CSV or GeoPackage, with a datapackage.json."""
     from odanon.errors import OdanonError
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.export import Format
     from odanon_assets.stores.export import export as write
 
@@ -125,8 +125,9 @@ def supersede(
 ) -> None:
     """Replace a published window by what the last run of that day made; verified, named and audited."""
     from odanon_assets.chain.published import published
-    from odanon_assets.lake.lake import Lake, default_root
-    from odanon_assets.stores import open_store
+    from odanon_assets.lake.lake import Lake
+    from odanon_assets.lake.places import default_root
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.interface import Act
 
     chosen = _product(product)
@@ -155,7 +156,7 @@ def purge(
     With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
     """
     from odanon.errors import OdanonError
-    from odanon_assets.stores import open_store
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.interface import Act
 
     chosen = _product(product)
@@ -208,7 +209,7 @@ def _url(variable: str) -> str:
 def _product(name: str) -> "Product":
     from odanon.errors import OdanonError
     from odanon.product import load_products
-    from odanon_assets.lake.lake import products_folder
+    from odanon_assets.lake.places import products_folder
 
     for product in load_products(products_folder()):
         if product.product == name:
@@ -217,8 +218,8 @@ def _product(name: str) -> "Product":
 
 
 def _store(product: str | None) -> "Store":
-    from odanon_assets.lake.lake import default_root
-    from odanon_assets.stores import open_store
+    from odanon_assets.lake.places import default_root
+    from odanon_assets.stores.choice import open_store
     from odanon_assets.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(default_root()) if product is None else open_store(_product(product))
@@ -227,7 +228,7 @@ def _store(product: str | None) -> "Store":
 def _known_product(release: str) -> str | None:
     """The product of a release id when there is a file for it; a release may outlive the file."""
     from odanon.product import load_products
-    from odanon_assets.lake.lake import products_folder
+    from odanon_assets.lake.places import products_folder
 
     name = release.rsplit("-", 2)[0]
     return name if any(product.product == name for product in load_products(products_folder())) else None
@@ -255,7 +256,8 @@ def _expired(product: "Product", store: "Store", today: date) -> list[date]:
 
 def _forget(product: "Product", before: date, act: "Act") -> int:
     """Delete what is kept of people of the days before a date; how many days there were."""
-    from odanon_assets.lake.lake import Lake, default_root
+    from odanon_assets.lake.lake import Lake
+    from odanon_assets.lake.places import default_root
 
     lake = Lake(default_root())
     days = [day for day in lake.personal_days(product.product, product.data_sha256) if day < before]

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 
 _INPUT = (

@@ -17,7 +17,8 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.lake.files import new_folder, write_parquet
-from odanon_assets.lake.lake import default_root, write_figures
+from odanon_assets.lake.lake import write_figures
+from odanon_assets.lake.places import default_root
 from odanon_assets.stores.interface import Store
 
 if TYPE_CHECKING:

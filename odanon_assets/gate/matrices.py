@@ -13,7 +13,7 @@ from odanon.gate.published import TOTAL, Content, PublishedMatrix
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 
-_ENDS = ["origin", "destination"]
+ENDS = ["origin", "destination"]
 _NEEDED = {"algorithm", "k", "unit", "zoning"}
 
 
@@ -91,12 +91,12 @@ def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) 
     if (tables.folder / SEGMENTS).is_file():
         split = pd.read_parquet(tables.folder / SEGMENTS, filters=here)
         split = split if label == TOTAL else split[split["segment"] == label]
-        inside = pd.MultiIndex.from_frame(flows[_ENDS]).isin(pd.MultiIndex.from_frame(split[_ENDS]))
+        inside = pd.MultiIndex.from_frame(flows[ENDS]).isin(pd.MultiIndex.from_frame(split[ENDS]))
         shown = ~inside if label == TOTAL else inside
     assignment = None
     if overlapping:
         assignment = pd.read_parquet(tables.folder / "assignment.parquet", filters=here)
         flow = assignment["flow"].to_numpy(np.int64)
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))
-    origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in _ENDS)
+    origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in ENDS)
     return Content(flows[shown], origin, destination, rows.rename(columns={"time_bin": "time"}), assignment)

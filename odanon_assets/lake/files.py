@@ -85,6 +85,11 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> None:
     pq.write_table(table, path, compression="zstd")
 
 
+def read_frame(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A Parquet file as it was written; a `date=` in its path adds no column."""
+    return pq.ParquetFile(path).read(columns).to_pandas()
+
+
 def to_json(value: Any) -> str:
     """Stable text: sorted keys, one final newline."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

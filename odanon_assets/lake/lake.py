@@ -9,29 +9,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import locked, new_folder, remove_drafts, to_json
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-ROOT_VARIABLE = "ODANON_ROOT"
-PRODUCTS_VARIABLE = "ODANON_PRODUCTS"
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
 _PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
 _FIGURES_STAY = ("metrics", "released")
-
-
-def default_root() -> Path:
-    """The data root: ODANON_ROOT, or `odanon_data` in the working folder."""
-    return Path(os.environ.get(ROOT_VARIABLE, "odanon_data")).absolute()
-
-
-def products_folder() -> Path:
-    """The folder of product files: ODANON_PRODUCTS, or `pipelines` in the working folder."""
-    return Path(os.environ.get(PRODUCTS_VARIABLE, "pipelines")).absolute()
 
 
 @dataclass(frozen=True)
@@ -61,6 +46,10 @@ class Lake:
     def figures(self, product: str, stage: str, day: date) -> dict[str, Any]:
         """The figures that a stage wrote beside its tables."""
         return json.loads((self.read(product, stage, day) / "figures.json").read_text())
+
+    def buckets(self, product: str, stage: str, day: date) -> list[Path]:
+        """The files of a partition that a stage keeps in buckets of whole people, in order."""
+        return sorted(self.read(product, stage, day).glob("bucket-*.parquet"))
 
     @contextmanager
     def locked(self, names: Iterable[str]) -> Iterator[None]:
@@ -129,10 +118,3 @@ def write_figures(folder: Path, figures: dict[str, Any]) -> dict[str, Any]:
     """Write a stage's figures into its folder and pass them on."""
     (folder / "figures.json").write_text(to_json(figures))
     return figures
-
-
-def read_frame(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
-    """A Parquet file of the lake as it was written; the `date=` in its path adds no column."""
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(path).read(columns).to_pandas()

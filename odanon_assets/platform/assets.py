@@ -29,26 +29,23 @@ from dagster import (
 from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped, run_day
 from odanon_assets.chain.stages import STAGES, Stage
-from odanon_assets.checks.checks import CHECKS, LATE_DATA, Check
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.check import Check
+from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
-from odanon_assets.platform.by_segment import segment_events
+from odanon_assets.platform.derived_assets import segment_events
 from odanon_assets.platform.lineage import Lineage
 from odanon_assets.platform.metadata import owners, stage_metadata, table_metadata
-from odanon_assets.platform.partitions import daily
+from odanon_assets.platform.partitions import asset_key, daily
 from odanon_assets.platform.recovery import begin, finished_days, leave_to_people
+from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
-from odanon_assets.platform.resources import resource_key
 from odanon_assets.watch.progress import announce_end
 
 DAYS_PER_RUN = 30
-POOL = "odanon"  # its limit, in dagster.yaml, is how many runs may work on this machine at a time
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
 # A schedule publishes a day every day; what is later than that is shown as overdue.
 _OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
-
-
-def asset_key(product: Product, stage: str) -> AssetKey:
-    return AssetKey([product.slug, stage])
 
 
 def product_assets(product: Product) -> AssetsDefinition:

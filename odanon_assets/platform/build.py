@@ -6,8 +6,7 @@ from dagster import BetaWarning, Definitions, PreviewWarning, in_process_executo
 
 from odanon.product import Product
 from odanon_assets.platform.assets import product_assets
-from odanon_assets.platform.by_segment import segment_asset
-from odanon_assets.platform.monthly import month_asset, month_job
+from odanon_assets.platform.derived_assets import month_asset, month_job, segment_asset
 from odanon_assets.platform.resources import product_resources
 from odanon_assets.platform.schedules import product_job, product_schedule
 from odanon_assets.platform.sensors import alert_sensor, arrival_sensor, late_sensor, lost_run_sensor, month_sensor

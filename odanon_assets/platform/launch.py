@@ -15,11 +15,12 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.arrival import has_matrix
 from odanon_assets.derived.months import is_current
-from odanon_assets.lake.lake import default_root
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.assets import DAYS_PER_RUN
 from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.derived_assets import record_segments
 from odanon_assets.platform.recovery import record_published, report_lost_runs
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.progress import listening
 
 # Settings of an instance that has none: nothing is told to anybody outside.
@@ -57,7 +58,9 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
     yield from (DayResult(day, skipped=True) for day in days if day in published)
     with _own_words(), open_instance() as instance:
         report_lost_runs(instance)
-        record_published(instance, product, [day for day in days if day in published])
+        before = [day for day in days if day in published]
+        record_segments(instance, product, before)  # first: a day whose publication is known counts as recorded
+        record_published(instance, product, before)
         definitions = build_definitions([product])
         job = definitions.resolve_job_def(product.slug)
         waiting = [day for day in days if day not in published]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dagster import (
-    AssetKey,
     MetadataValue,
     TableColumn,
     TableColumnConstraints,
@@ -18,8 +17,9 @@ from dagster import (
 )
 
 from odanon.product import Product
-from odanon_assets.chain.stages import RISK
+from odanon_assets.chain.metrics import RISK
 from odanon_assets.checks.columns import TABLES
+from odanon_assets.platform.partitions import asset_key
 
 # Figures that count no people and no rows of people.
 _HARMLESS = {
@@ -108,4 +108,4 @@ def owners(product: Product) -> list[str]:
 
 def _column_of(product: Product, source: str) -> TableColumnDep:
     stage, column = source.split(".")
-    return TableColumnDep(asset_key=AssetKey([product.slug, stage]), column_name=column)
+    return TableColumnDep(asset_key=asset_key(product, stage), column_name=column)

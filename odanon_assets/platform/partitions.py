@@ -1,9 +1,12 @@
-"""Partitions by local day and month; products with the same days and zone share one definition."""
+"""How Dagster names the tables of a product: keys of assets, and partitions by local day and month.
+
+Products with the same days and zone share one definition of partitions.
+"""
 
 from datetime import date, datetime, time
 from functools import cache
 
-from dagster import DailyPartitionsDefinition, MonthlyPartitionsDefinition
+from dagster import AssetKey, DailyPartitionsDefinition, MonthlyPartitionsDefinition
 
 from odanon.product import Product
 
@@ -11,6 +14,11 @@ _CRON_DAYS = {
     name: number
     for number, name in enumerate(("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"))
 }
+
+
+def asset_key(product: Product, name: str) -> AssetKey:
+    """The key of a stage of a product, or of what is derived from its published days."""
+    return AssetKey([product.slug, name])
 
 
 @cache

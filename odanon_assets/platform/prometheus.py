@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
 
-from dagster import AssetCheckKey, AssetKey, DagsterInstance, DagsterRunStatus
+from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.checks.checks import CHECKS
-from odanon_assets.stores import open_store
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.platform.partitions import asset_key
+from odanon_assets.stores.choice import open_store
 
 _HELP = {
     "odanon_published_days": "days that show a release",
@@ -65,7 +66,7 @@ def product_samples(product: Product, instance: DagsterInstance) -> Iterator[Sam
 def failed_days(product: Product, instance: DagsterInstance) -> list[str]:
     """Days that a run wanted to publish, and did not, since they were last published."""
     attempts = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
-        AssetKey([product.slug, "published"])
+        asset_key(product, "published")
     )
     status = {run_id: _status(instance, run_id) for run_id in {run_id for run_id, _ in attempts.values()}}
     return sorted(day for day, (run_id, _) in attempts.items() if status[run_id] in _BAD)
@@ -94,7 +95,7 @@ def _releases(product: Product) -> Iterator[Sample]:
 
 def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
     for stage in STAGES:
-        event = instance.get_latest_materialization_event(AssetKey([product.slug, stage.name]))
+        event = instance.get_latest_materialization_event(asset_key(product, stage.name))
         if event is None or event.asset_materialization is None:
             continue
         figures, labels = event.asset_materialization.metadata, {"product": product.product, "stage": stage.name}
@@ -107,7 +108,7 @@ def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
 
 
 def _checks(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    keys = {AssetCheckKey(AssetKey([product.slug, check.stage]), check.name): check for check in CHECKS}
+    keys = {AssetCheckKey(asset_key(product, check.stage), check.name): check for check in CHECKS}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     for key, check in keys.items():
         evaluation = found[key].evaluation if key in found else None

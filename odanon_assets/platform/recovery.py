@@ -9,7 +9,6 @@ from datetime import date
 from pathlib import Path
 
 from dagster import (
-    AssetKey,
     AssetMaterialization,
     DagsterEventType,
     DagsterInstance,
@@ -21,9 +20,10 @@ from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.platform.by_segment import record_segments
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
+from odanon_assets.platform.partitions import asset_key
 
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
 _LAST_STAGE = "published"
@@ -71,10 +71,9 @@ def report_lost_runs(instance: DagsterInstance) -> list[str]:
 
 def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
     """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
-    record_segments(instance, product, days)
     lake = Lake(default_root())
     for stage in STAGES:
-        key = AssetKey([product.slug, stage.name])
+        key = asset_key(product, stage.name)
         known = instance.get_materialized_partitions(key)
         for day in days:
             figures = lake.folder(product.product, stage.name, day) / "figures.json"

@@ -1,4 +1,7 @@
-"""Plugins as Dagster resources: run config and the UI show their parameters and may override them."""
+"""What the runs of a product use: the machine, and plugins as Dagster resources.
+
+Run config and the UI show the parameters of plugins and may override them.
+"""
 
 from functools import cache
 from typing import Any
@@ -8,6 +11,7 @@ from dagster import ConfigurableResource
 from odanon import registry
 from odanon.product import PluginChoice, Product
 
+POOL = "odanon"  # its limit, in dagster.yaml, is how many runs may work on this machine at a time
 # The stages whose plugin is a resource, with the product's attribute of the same name.
 STAGES = ("source", "staypoints", "zoning", "hierarchy", "anonymize", "engine")
 

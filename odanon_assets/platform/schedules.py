@@ -17,6 +17,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from odanon.product import Product
 from odanon_assets.chain.arrival import has_matrix
 from odanon_assets.platform.assets import stage_keys
+from odanon_assets.stores.choice import open_store
 
 # Runs that someone waits for go first; backfills have priority 0.
 DAILY = {"dagster/priority": "10"}
@@ -47,8 +48,6 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
         description=f"Publishes the day {plan.lag.days} days back.",
     )
     def daily_run(context: ScheduleEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
-
         day = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()
         if day < product.start:
             yield SkipReason(f"{day} lies before the product's first day {product.start}")

@@ -23,9 +23,11 @@ from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
 from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.recovery import report_lost_runs
 from odanon_assets.platform.schedules import DAILY
+from odanon_assets.stores.choice import open_store
 
 UI_VARIABLE = "ODANON_UI_URL"  # where people reach the Dagster UI, for links in alerts
 _RUNNING = DefaultSensorStatus.RUNNING
@@ -44,8 +46,6 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         description="Runs a day as soon as its source has arrived, told from names or a small query.",
     )
     def arrival(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
-
         requested = set((context.cursor or "").split())
         waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
         fresh = [day.isoformat() for day in waiting if day.isoformat() not in requested and arrived(product, day)]
@@ -71,8 +71,6 @@ def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDe
         description="Counts data that came after its day was published; the day stays as it is.",
     )
     def late(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        from odanon_assets.stores import open_store
-
         today = datetime.now(product.zone).date()
         changed = changed_days(product, open_store(product), Lake(default_root()), today)
         if not changed:

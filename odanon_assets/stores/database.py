@@ -4,16 +4,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg2
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, CursorResult, Engine
 
 _ADVICE = {
     "3F": "run `odanon db init`",
@@ -27,18 +26,32 @@ _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 _OWN_WORDS = re.compile(r"(a drawn area |several products are )[a-z0-9A-Z ;,_()]*")
 
 
-def engine_of(url: str) -> Engine:
+def address_of(url: str) -> str:
+    """Which database a URL means, without its user and secrets."""
+    from sqlalchemy import make_url
+
+    parts = make_url(url)
+    return f"database {parts.host}:{parts.port}/{parts.database}"
+
+
+def engine_of(url: str) -> "Engine":
     """An engine for a PostgreSQL URL; its query part (sslmode, sslrootcert, options ...) goes to the driver as it is."""
     return _engine(_psycopg2_url(url))
 
 
 @lru_cache(maxsize=8)
-def _engine(url: URL) -> Engine:
+def _engine(url: "URL") -> "Engine":
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
     # No pool: every block has its own connection, so that a crash or a fork leaves none behind.
     return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_DRIVER)
 
 
-def _psycopg2_url(url: str) -> URL:
+def _psycopg2_url(url: str) -> "URL":
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -49,10 +62,17 @@ def _psycopg2_url(url: str) -> URL:
 
 
 @contextmanager
-def transaction(url: str) -> Iterator[Connection]:
+def transaction(url: str) -> Iterator["Connection"]:
     """A connection in one transaction: committed when the block ends well, rolled back otherwise."""
     with scrubbed(), engine_of(url).begin() as connection:
         yield connection
+
+
+def execute(connection: "Connection", sql: str, values: Any = None) -> "CursorResult[Any]":
+    """Run a statement in which `:name` stands for a value; a list of values runs it once for each."""
+    from sqlalchemy import text
+
+    return connection.execute(text(sql), values)
 
 
 @contextmanager
@@ -60,16 +80,22 @@ def scrubbed() -> Iterator[None]:
     """The choke point: a database error leaves as one sentence with its code, without values, SQL or address."""
     try:
         yield
-    except (SQLAlchemyError, psycopg2.Error) as error:
+    except _database_errors() as error:
         scrubbed_error = _scrubbed(error)
         _blank(error)
         raise scrubbed_error from None
 
 
+def _database_errors() -> tuple[type[Exception], ...]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return SQLAlchemyError, psycopg2.Error
+
+
 def _blank(error: BaseException) -> None:
     """Empty an error and those it came from, since loggers may walk the chain in spite of `from None`."""
     for linked in (error.__cause__, error.__context__):
-        if isinstance(linked, SQLAlchemyError | psycopg2.Error):
+        if isinstance(linked, _database_errors()):
             _blank(linked)
     error.args = ("a database error, scrubbed",)
     error.__cause__ = error.__context__ = None

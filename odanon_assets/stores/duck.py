@@ -5,22 +5,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.stores.content import zone_digests
+from odanon.reconstruct.areas import reconstruct, zone_shares
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import MANIFEST
+from odanon_assets.stores.seal import MANIFEST, zone_digests
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from geopandas import GeoDataFrame, GeoSeries
 
 _RELEASE = "string_split(filename, '/')[-2]"
 
 
-def session_over(folders: list[Path]) -> duckdb.DuckDBPyConnection:
+def session_over(folders: list[Path]) -> "DuckDBPyConnection":
     """The views flows, zones, releases and metrics over releases."""
+    import duckdb
+
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
     session.execute("SET TimeZone = 'UTC'")
     session.read_parquet([str(folder / "flows.parquet") for folder in folders]).create_view("flows")
@@ -45,8 +47,10 @@ def session_over(folders: list[Path]) -> duckdb.DuckDBPyConnection:
     return session
 
 
-def answer(session: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
+def answer(session: "DuckDBPyConnection", sql: str) -> pd.DataFrame:
     """The rows of one reading query."""
+    import duckdb
+
     try:
         found = session.sql(sql)
     except duckdb.Error as error:
@@ -58,8 +62,6 @@ def answer(session: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
 
 def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime) -> pd.DataFrame:
     """Estimated trips between areas; the shapes are compared once for all releases that share them."""
-    from odanon.reconstruct.areas import reconstruct
-
     if not folders:
         return pd.DataFrame({"origin": [], "destination": [], "trips": []})
     zones, names = _distinct_zones(folders)
@@ -78,8 +80,6 @@ def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until:
 def crosswalk_over(folders: list[Path], old: str, new: str) -> pd.DataFrame:
     """How the zones of one zoning version lie in those of another."""
     import geopandas
-
-    from odanon.reconstruct.areas import zone_shares
 
     sides = []
     for version in (old, new):

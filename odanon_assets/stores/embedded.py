@@ -20,7 +20,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import locked, new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.content import sealed_manifest
+from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -32,7 +32,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
 )
-from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts
+from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts, sealed_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -163,16 +163,12 @@ class EmbeddedStore:
 
     def connect(self) -> "DuckDBPyConnection":
         """A DuckDB session with the views `flows`, `zones`, `releases` and `metrics` over everything published."""
-        from odanon_assets.stores.duck import session_over
-
         folders = self.releases()
         if not folders:
             raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
         return session_over(folders)
 
     def query(self, sql: str) -> pd.DataFrame:
-        from odanon_assets.stores.duck import answer
-
         return answer(self.connect(), sql)
 
     def flow(
@@ -185,13 +181,9 @@ class EmbeddedStore:
         return float(table.loc[(table["origin"] == 0) & (table["destination"] == 1), "trips"].sum())
 
     def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
-        from odanon_assets.stores.duck import matrix_over
-
         return matrix_over([folder for _, folder in self._visible(product)], areas.geometry, since, until)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
-        from odanon_assets.stores.duck import crosswalk_over
-
         return crosswalk_over([folder for _, folder in self._visible(product)], old, new)
 
     def _home(self, product: str) -> Path:

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
-from sqlalchemy import Connection, text
 
 from odanon_assets.stores.bundle import Bundle
-from odanon_assets.stores.content import zone_digests
+from odanon_assets.stores.database import execute
 from odanon_assets.stores.interface import zoning_version
+from odanon_assets.stores.seal import zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
+    from sqlalchemy import Connection
 
 _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
@@ -25,21 +26,21 @@ _BINARY_END = b"\xff\xff"
 _BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8"}
 
 
-def release(connection: Connection, bundle: Bundle, manifest: str) -> int:
+def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
     """All rows of a release; returns its number."""
     parsed = json.loads(manifest)
     parameters = parsed.get("parameters", {})
     version = zoning_version(parsed)
-    connection.execute(
-        text("INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING"),
+    execute(
+        connection,
+        "INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING",
         {"v": version, "z": json.dumps(parameters.get("zoning")), "h": json.dumps(parameters.get("hierarchy"))},
     )
-    release_no = connection.execute(
-        text(
-            "INSERT INTO published.release"
-            " (release_id, product, window_start, zoning_version, data_sha256, manifest, report)"
-            " VALUES (:id, :product, :window, :version, :data, :manifest, :report) RETURNING release_no"
-        ),
+    release_no = execute(
+        connection,
+        "INSERT INTO published.release"
+        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report)"
+        " VALUES (:id, :product, :window, :version, :data, :manifest, :report) RETURNING release_no",
         {
             "id": bundle.release_id,
             "product": bundle.product,
@@ -58,11 +59,11 @@ def release(connection: Connection, bundle: Bundle, manifest: str) -> int:
         if isinstance(value, int | float) and value == value
     ]
     if numbers:
-        connection.execute(text("INSERT INTO published.metric VALUES (:no, :name, :value)"), numbers)
+        execute(connection, "INSERT INTO published.metric VALUES (:no, :name, :value)", numbers)
     return release_no
 
 
-def zones(connection: Connection, table: "GeoDataFrame", release_no: int) -> pd.Series:
+def zones(connection: "Connection", table: "GeoDataFrame", release_no: int) -> pd.Series:
     """Add the areas that the database does not hold yet and list the release's; zone id -> zone number."""
     digests = zone_digests(table)
     known = _numbers(connection, digests)
@@ -78,20 +79,20 @@ def zones(connection: Connection, table: "GeoDataFrame", release_no: int) -> pd.
     return pd.Series(numbers, index=table["zone_id"].to_numpy())
 
 
-def _numbers(connection: Connection, digests: list[bytes]) -> dict[bytes, int]:
-    rows = connection.execute(
-        text("SELECT digest, zone_no FROM published.zone WHERE digest = ANY(cast(:digests AS bytea[]))"),
+def _numbers(connection: "Connection", digests: list[bytes]) -> dict[bytes, int]:
+    rows = execute(
+        connection,
+        "SELECT digest, zone_no FROM published.zone WHERE digest = ANY(cast(:digests AS bytea[]))",
         {"digests": digests},
     )
     return {bytes(digest): number for digest, number in rows}
 
 
-def _add_zones(connection: Connection, table: "GeoDataFrame", digests: list[bytes]) -> None:
-    connection.execute(
-        text(
-            "CREATE TEMPORARY TABLE new_zone (digest text, zone_id text, hierarchy text, level smallint,"
-            " n_tiles bigint, area_km2 double precision, tiles text[], shape geometry) ON COMMIT DROP"
-        )
+def _add_zones(connection: "Connection", table: "GeoDataFrame", digests: list[bytes]) -> None:
+    execute(
+        connection,
+        "CREATE TEMPORARY TABLE new_zone (digest text, zone_id text, hierarchy text, level smallint,"
+        " n_tiles bigint, area_km2 double precision, tiles text[], shape geometry) ON COMMIT DROP",
     )
     rows = pa.table(
         {
@@ -108,12 +109,11 @@ def _add_zones(connection: Connection, table: "GeoDataFrame", digests: list[byte
     )
     copy(connection, "new_zone", rows)
     # In one order everywhere, so that two publishers that add the same zones wait and never deadlock.
-    connection.execute(
-        text(
-            "INSERT INTO published.zone (digest, zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry)"
-            " SELECT digest::bytea, zone_id, hierarchy, level, n_tiles, area_km2, tiles, ST_SetSRID(shape, 4326)"
-            " FROM new_zone ORDER BY digest ON CONFLICT (digest) DO NOTHING"
-        )
+    execute(
+        connection,
+        "INSERT INTO published.zone (digest, zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry)"
+        " SELECT digest::bytea, zone_id, hierarchy, level, n_tiles, area_km2, tiles, ST_SetSRID(shape, 4326)"
+        " FROM new_zone ORDER BY digest ON CONFLICT (digest) DO NOTHING",
     )
 
 
@@ -123,7 +123,7 @@ def _array(texts: list[str]) -> str:
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
 
 
-def flows(connection: Connection, bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
+def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
     """Add the flows of a release in PostgreSQL's binary format, which needs no text made and parsed.
 
     The two texts of a row have few distinct values, so rows of equal texts share one record type.
@@ -183,7 +183,7 @@ def _numbered(names: pd.Series, zone_no: pd.Series) -> np.ndarray:
     return zone_no[unique].to_numpy()[codes] if len(codes) else np.empty(0, dtype=np.int32)
 
 
-def copy(connection: Connection, table: str, rows: pa.Table) -> None:
+def copy(connection: "Connection", table: str, rows: pa.Table) -> None:
     """COPY rows into a table of ours whose first columns they are."""
     columns = ", ".join(rows.column_names)
     cursor = connection.connection.cursor()

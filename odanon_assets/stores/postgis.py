@@ -6,13 +6,11 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from sqlalchemy import Connection, make_url, text
 
 from odanon.errors import OdanonError
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
-from odanon_assets.stores.content import sealed_manifest
-from odanon_assets.stores.database import transaction
+from odanon_assets.stores.database import address_of, execute, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -25,11 +23,12 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
 )
-from odanon_assets.stores.seal import content_problems, read_sealed
+from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,14 +39,13 @@ class PostgisStore:
 
     @property
     def address(self) -> str:
-        parts = make_url(self.url)
-        return f"database {parts.host}:{parts.port}/{parts.database}"
+        return address_of(self.url)
 
     def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
         check_bundle(bundle)
         with transaction(self.url) as connection:
             # On its own: a new month must not keep the catalogue locked while its first release loads.
-            connection.execute(text("SELECT odanon.ensure_month(:day)"), {"day": bundle.window_start})
+            execute(connection, "SELECT odanon.ensure_month(:day)", {"day": bundle.window_start})
         with transaction(self.url) as connection:
             _lock(connection, bundle.product, bundle.window_start)
             _lock_data(connection, bundle.manifest)
@@ -64,7 +62,7 @@ class PostgisStore:
             _point(connection, bundle, release_no, replacing=current is not None)
             what = "publish" if current is None else "supersede"
             _audit(connection, what, bundle.product, bundle.window_start, bundle.release_id, act if current else None)
-            connection.execute(text("SELECT odanon.ensure_product_view(:product)"), {"product": bundle.product})
+            execute(connection, "SELECT odanon.ensure_product_view(:product)", {"product": bundle.product})
         return True
 
     def purge(self, product: str, window_start: date, act: Act) -> bool:
@@ -76,7 +74,7 @@ class PostgisStore:
                 return False
             where = {"product": product, "window_start": window_start}
             for statement in _PURGE:
-                connection.execute(text(statement), where)
+                execute(connection, statement, where)
             _audit(connection, "purge", product, window_start, current.release_id, act)
         return True
 
@@ -87,11 +85,9 @@ class PostgisStore:
 
     def windows(self, product: str) -> list[str]:
         with transaction(self.url) as connection:
-            found = connection.execute(
-                text(
-                    "SELECT window_start FROM published.release_window"
-                    " WHERE product = :product AND NOT purged ORDER BY 1"
-                ),
+            found = execute(
+                connection,
+                "SELECT window_start FROM published.release_window WHERE product = :product AND NOT purged ORDER BY 1",
                 {"product": product},
             )
             return [day.isoformat() for day in found.scalars()]
@@ -99,13 +95,12 @@ class PostgisStore:
     def flows(self, release_id: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
             release = _release(connection, release_id)
-            rows = connection.execute(
-                text(
-                    "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.trips, f.persons_band FROM published.flow f"
-                    " JOIN published.zone o ON o.zone_no = f.origin_no"
-                    " JOIN published.zone d ON d.zone_no = f.destination_no"
-                    " WHERE f.release_no = :no AND f.window_start = :window ORDER BY f.position"
-                ),
+            rows = execute(
+                connection,
+                "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.trips, f.persons_band FROM published.flow f"
+                " JOIN published.zone o ON o.zone_no = f.origin_no"
+                " JOIN published.zone d ON d.zone_no = f.destination_no"
+                " WHERE f.release_no = :no AND f.window_start = :window ORDER BY f.position",
                 {"no": release.release_no, "window": release.window_start},
             ).all()
         plain = [(release.product, release.window_start, *row, release_id) for row in rows]
@@ -121,12 +116,11 @@ class PostgisStore:
 
         with transaction(self.url) as connection:
             release = _release(connection, release_id)
-            rows = connection.execute(
-                text(
-                    "SELECT z.zone_id, z.hierarchy, z.level, z.n_tiles, z.area_km2, z.tiles, ST_AsBinary(z.geometry)"
-                    " FROM published.release_zone m JOIN published.zone z USING (zone_no)"
-                    " WHERE m.release_no = :no ORDER BY m.position"
-                ),
+            rows = execute(
+                connection,
+                "SELECT z.zone_id, z.hierarchy, z.level, z.n_tiles, z.area_km2, z.tiles, ST_AsBinary(z.geometry)"
+                " FROM published.release_zone m JOIN published.zone z USING (zone_no)"
+                " WHERE m.release_no = :no ORDER BY m.position",
                 {"no": release.release_no},
             ).all()
         names = ["zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles"]
@@ -150,25 +144,23 @@ class PostgisStore:
 
     def ledger(self) -> pd.DataFrame:
         with transaction(self.url) as connection:
-            rows = connection.execute(
-                text(
-                    "SELECT r.manifest, CASE WHEN r.report IS NULL THEN 'purged' WHEN w.release_no IS NULL"
-                    " THEN 'superseded' ELSE 'visible' END FROM published.release r"
-                    " LEFT JOIN published.release_window w USING (release_no)"
-                    " ORDER BY r.product, r.window_start, r.release_no"
-                )
+            rows = execute(
+                connection,
+                "SELECT r.manifest, CASE WHEN r.report IS NULL THEN 'purged' WHEN w.release_no IS NULL"
+                " THEN 'superseded' ELSE 'visible' END FROM published.release r"
+                " LEFT JOIN published.release_window w USING (release_no)"
+                " ORDER BY r.product, r.window_start, r.release_no",
             ).all()
         return pd.DataFrame([ledger_row(json.loads(m), status) for m, status in rows], columns=list(LEDGER_COLUMNS))
 
     def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
         days = days_near(start, end)
         with transaction(self.url) as connection:
-            found = connection.execute(
-                text(
-                    "SELECT manifest FROM published.release WHERE"
-                    " (data_sha256 = :data OR data_sha256 IS NULL OR product = :product)"
-                    " AND window_start BETWEEN :first AND :last ORDER BY release_no"
-                ),
+            found = execute(
+                connection,
+                "SELECT manifest FROM published.release WHERE"
+                " (data_sha256 = :data OR data_sha256 IS NULL OR product = :product)"
+                " AND window_start BETWEEN :first AND :last ORDER BY release_no",
                 {"data": data_sha256, "product": product, "first": days[0], "last": days[-1]},
             ).scalars()
             manifests = [json.loads(manifest) for manifest in found]
@@ -176,15 +168,13 @@ class PostgisStore:
 
     def audit_log(self) -> pd.DataFrame:
         with transaction(self.url) as connection:
-            rows = connection.execute(
-                text(f"SELECT {', '.join(AUDIT_COLUMNS)} FROM work.audit_log ORDER BY entry_no")
-            ).all()
+            rows = execute(connection, f"SELECT {', '.join(AUDIT_COLUMNS)} FROM work.audit_log ORDER BY entry_no").all()
         return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS)).astype({"window_start": "str"})
 
     def query(self, sql: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
-            connection.execute(text("SET TRANSACTION READ ONLY"))
-            connection.execute(text("SET LOCAL search_path = published, odanon, public"))
+            execute(connection, "SET TRANSACTION READ ONLY")
+            execute(connection, "SET LOCAL search_path = published, odanon, public")
             result = connection.execution_options(no_parameters=True).exec_driver_sql(sql)
             if not result.returns_rows:
                 raise OdanonError("the statement gives no rows; ask with SELECT")
@@ -195,10 +185,9 @@ class PostgisStore:
     ) -> float:
         values = {"o": origin.wkb, "d": destination.wkb, "since": since, "until": until, "product": product}
         with transaction(self.url) as connection:
-            return connection.execute(
-                text(
-                    "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product)"
-                ),
+            return execute(
+                connection,
+                "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product)",
                 values,
             ).scalar_one()
 
@@ -207,15 +196,12 @@ class PostgisStore:
         located = areas.geometry.to_crs("EPSG:4326")
         rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
         with transaction(self.url) as connection:
-            connection.execute(
-                text("CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
-            )
-            connection.execute(text("INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))"), rows)
-            found = connection.execute(
-                text(
-                    "SELECT origin::integer, destination::integer, trips"
-                    " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product)"
-                ),
+            execute(connection, "CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
+            execute(connection, "INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))", rows)
+            found = execute(
+                connection,
+                "SELECT origin::integer, destination::integer, trips"
+                " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product)",
                 {"since": since, "until": until, "product": product},
             ).all()
         table = pd.DataFrame(found, columns=["origin", "destination", "trips"])
@@ -226,10 +212,9 @@ class PostgisStore:
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
-            found = connection.execute(
-                text(
-                    'SELECT * FROM odanon.crosswalk(:product, :old, :new) ORDER BY zone COLLATE "C", area COLLATE "C"'
-                ),
+            found = execute(
+                connection,
+                'SELECT * FROM odanon.crosswalk(:product, :old, :new) ORDER BY zone COLLATE "C", area COLLATE "C"',
                 {"product": product, "old": old, "new": new},
             ).all()
         return pd.DataFrame(found, columns=["zone", "area", "share"])
@@ -248,25 +233,26 @@ _PURGE = (
 )
 
 
-def _lock(connection: Connection, product: str, window_start: date) -> None:
+def _lock(connection: "Connection", product: str, window_start: date) -> None:
     """One publisher per window at a time; the lock ends with the transaction, however it ends."""
-    connection.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"), {"key": f"odanon {product} {window_start}"}
+    execute(
+        connection,
+        "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))",
+        {"key": f"odanon {product} {window_start}"},
     )
 
 
-def _lock_data(connection: Connection, manifest: dict[str, Any]) -> None:
+def _lock_data(connection: "Connection", manifest: dict[str, Any]) -> None:
     """One publisher per data set and time at a time, so that no two products pass the auditor side by side."""
     for name in data_locks(manifest):
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"), {"key": f"odanon {name}"})
+        execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))", {"key": f"odanon {name}"})
 
 
-def _pointer(connection: Connection, product: str, window_start: date) -> Any:
-    return connection.execute(
-        text(
-            "SELECT r.release_id, r.manifest, w.purged FROM published.release_window w"
-            " JOIN published.release r USING (release_no) WHERE w.product = :product AND w.window_start = :window"
-        ),
+def _pointer(connection: "Connection", product: str, window_start: date) -> Any:
+    return execute(
+        connection,
+        "SELECT r.release_id, r.manifest, w.purged FROM published.release_window w"
+        " JOIN published.release r USING (release_no) WHERE w.product = :product AND w.window_start = :window",
         {"product": product, "window": window_start},
     ).one_or_none()
 
@@ -277,37 +263,36 @@ def _refused(bundle: Bundle, current: Any) -> OdanonError:
     return refusal(bundle.product, bundle.window_start, current.release_id)
 
 
-def _known(connection: Connection, release_id: str) -> bool:
-    found = connection.execute(text("SELECT 1 FROM published.release WHERE release_id = :id"), {"id": release_id})
+def _known(connection: "Connection", release_id: str) -> bool:
+    found = execute(connection, "SELECT 1 FROM published.release WHERE release_id = :id", {"id": release_id})
     return found.first() is not None
 
 
-def _release(connection: Connection, release_id: str) -> Any:
-    found = connection.execute(
-        text("SELECT * FROM published.release WHERE release_id = :id"), {"id": release_id}
+def _release(connection: "Connection", release_id: str) -> Any:
+    found = execute(
+        connection, "SELECT * FROM published.release WHERE release_id = :id", {"id": release_id}
     ).one_or_none()
     if found is None or found.report is None:
         raise OdanonError(f"there is no release {release_id[:100]!r} in the database, or it was purged")
     return found
 
 
-def _point(connection: Connection, bundle: Bundle, release_no: int, *, replacing: bool) -> None:
+def _point(connection: "Connection", bundle: Bundle, release_no: int, *, replacing: bool) -> None:
     statement = (
         "UPDATE published.release_window SET release_no = :no WHERE product = :product AND window_start = :window"
         if replacing
         else "INSERT INTO published.release_window (product, window_start, release_no) VALUES (:product, :window, :no)"
     )
-    connection.execute(text(statement), {"product": bundle.product, "window": bundle.window_start, "no": release_no})
+    execute(connection, statement, {"product": bundle.product, "window": bundle.window_start, "no": release_no})
 
 
 def _audit(
-    connection: Connection, what: str, product: str, window_start: date, release_id: str, act: Act | None
+    connection: "Connection", what: str, product: str, window_start: date, release_id: str, act: Act | None
 ) -> None:
-    connection.execute(
-        text(
-            "INSERT INTO work.audit_log (act, product, window_start, release_id, by_name, reason)"
-            " VALUES (:act, :product, :window, :id, :by, :reason)"
-        ),
+    execute(
+        connection,
+        "INSERT INTO work.audit_log (act, product, window_start, release_id, by_name, reason)"
+        " VALUES (:act, :product, :window, :id, :by, :reason)",
         {
             "act": what,
             "product": product,

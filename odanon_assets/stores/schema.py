@@ -1,12 +1,13 @@
 """`odanon db init` and `odanon db check`: the schema, the roles, and whether they are as they should be."""
 
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, text
-
-from odanon_assets.stores.database import transaction
+from odanon_assets.stores.database import execute, transaction
 from odanon_assets.stores.roles import ADMIN, FUNCTIONS, PUBLISHER, ROLES, SCHEMAS, TABLES, table_privileges
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 HEAD = "head"
 _PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER")
@@ -16,23 +17,23 @@ def init(url: str, revision: str = HEAD) -> None:
     """Bring a database, empty or of an earlier version, to a revision, with roles and grants; safe to repeat."""
     with transaction(url) as connection:
         # One initialisation at a time; the lock ends with the transaction.
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('odanon db init', 0))"))
-        connection.execute(text("CREATE EXTENSION IF NOT EXISTS postgis"))
-        connection.execute(text("CREATE SCHEMA IF NOT EXISTS work"))
+        execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended('odanon db init', 0))")
+        execute(connection, "CREATE EXTENSION IF NOT EXISTS postgis")
+        execute(connection, "CREATE SCHEMA IF NOT EXISTS work")
         _create_roles(connection)
         _migrate(connection, revision)
         if revision == HEAD:
             _grant(connection)
 
 
-def _migrate(connection: Connection, revision: str) -> None:
+def _migrate(connection: "Connection", revision: str) -> None:
     from alembic import command
 
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
-    connection.execute(text("COMMENT ON TABLE work.schema_version IS 'The version of this schema (Alembic).'"))
-    connection.execute(text("COMMENT ON COLUMN work.schema_version.version_num IS 'Revision that was applied last.'"))
+    execute(connection, "COMMENT ON TABLE work.schema_version IS 'The version of this schema (Alembic).'")
+    execute(connection, "COMMENT ON COLUMN work.schema_version.version_num IS 'Revision that was applied last.'")
 
 
 def _config() -> Any:
@@ -43,30 +44,30 @@ def _config() -> Any:
     return config
 
 
-def _create_roles(connection: Connection) -> None:
-    known = set(connection.execute(text("SELECT rolname FROM pg_roles")).scalars())
+def _create_roles(connection: "Connection") -> None:
+    known = set(execute(connection, "SELECT rolname FROM pg_roles").scalars())
     for role in ROLES:
         if role not in known:
-            connection.execute(text(f"CREATE ROLE {role} NOLOGIN"))
+            execute(connection, f"CREATE ROLE {role} NOLOGIN")
 
 
-def _grant(connection: Connection) -> None:
+def _grant(connection: "Connection") -> None:
     """Take every privilege away, then give what the list says."""
     everyone = ", ".join(("PUBLIC", *ROLES))
     for schema, users in SCHEMAS.items():
-        connection.execute(text(f"REVOKE ALL ON SCHEMA {schema} FROM {everyone}"))
-        connection.execute(text(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {everyone}"))
-        connection.execute(text(f"REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM {everyone}"))
-        connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(users)}"))
-    connection.execute(text(f"GRANT CREATE ON SCHEMA raw TO {ADMIN}"))
+        execute(connection, f"REVOKE ALL ON SCHEMA {schema} FROM {everyone}")
+        execute(connection, f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {everyone}")
+        execute(connection, f"REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM {everyone}")
+        execute(connection, f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(users)}")
+    execute(connection, f"GRANT CREATE ON SCHEMA raw TO {ADMIN}")
     for table in _relations(connection):
         for role, privileges in table_privileges(table).items():
             if privileges:
-                connection.execute(text(f"GRANT {', '.join(sorted(privileges))} ON {table} TO {role}"))
+                execute(connection, f"GRANT {', '.join(sorted(privileges))} ON {table} TO {role}")
     for function, users in FUNCTIONS.items():
         if users:
-            connection.execute(text(f"GRANT EXECUTE ON FUNCTION {function} TO {', '.join(users)}"))
-    connection.execute(text(_GRANT_TEMPORARY))
+            execute(connection, f"GRANT EXECUTE ON FUNCTION {function} TO {', '.join(users)}")
+    execute(connection, _GRANT_TEMPORARY)
 
 
 # Zones are loaded through a temporary table.
@@ -76,15 +77,14 @@ DO $$ BEGIN
 END $$"""
 
 
-def _relations(connection: Connection) -> list[str]:
+def _relations(connection: "Connection") -> list[str]:
     """Tables and views of our schemas, quoted where they must be; partitions are reached through their table."""
-    found = connection.execute(
-        text(
-            "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c"
-            " JOIN pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE n.nspname IN ('raw', 'work', 'published') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
-            " AND NOT c.relispartition ORDER BY 1"
-        )
+    found = execute(
+        connection,
+        "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname IN ('raw', 'work', 'published') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+        " AND NOT c.relispartition ORDER BY 1",
     )
     return list(found.scalars())
 
@@ -95,63 +95,60 @@ def check(url: str) -> list[str]:
         return findings(connection)
 
 
-def findings(connection: Connection) -> list[str]:
+def findings(connection: "Connection") -> list[str]:
     """The findings of `check` on an open connection."""
     missing = _missing(connection)
     return missing or [*_role_findings(connection), *_privilege_findings(connection), *_openings(connection)]
 
 
-def _missing(connection: Connection) -> list[str]:
+def _missing(connection: "Connection") -> list[str]:
     from alembic.script import ScriptDirectory
 
     found = []
-    if not connection.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'postgis'")).first():
+    if not execute(connection, "SELECT 1 FROM pg_extension WHERE extname = 'postgis'").first():
         found.append("the extension postgis is missing; run `odanon db init`")
-    schemas = set(connection.execute(text("SELECT nspname FROM pg_namespace")).scalars())
+    schemas = set(execute(connection, "SELECT nspname FROM pg_namespace").scalars())
     found += [f"the schema {name} is missing; run `odanon db init`" for name in SCHEMAS if name not in schemas]
-    roles = set(connection.execute(text("SELECT rolname FROM pg_roles")).scalars())
+    roles = set(execute(connection, "SELECT rolname FROM pg_roles").scalars())
     found += [f"the role {role} is missing; run `odanon db init`" for role in ROLES if role not in roles]
     for table in TABLES:
-        if connection.execute(text("SELECT to_regclass(:table)"), {"table": table}).scalar() is None:
+        if execute(connection, "SELECT to_regclass(:table)", {"table": table}).scalar() is None:
             found.append(f"the table or view {table} is missing; run `odanon db init`")
     if not found:
-        version = connection.execute(text("SELECT version_num FROM work.schema_version")).scalar()
+        version = execute(connection, "SELECT version_num FROM work.schema_version").scalar()
         head = ScriptDirectory.from_config(_config()).get_current_head()
         if version != head:
             found.append(f"the schema is at version {version}, this odanon needs {head}; run `odanon db init`")
     return found
 
 
-def _role_findings(connection: Connection) -> list[str]:
-    rows = connection.execute(
-        text(
-            "SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles)"
-            " AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication)"
-        ),
+def _role_findings(connection: "Connection") -> list[str]:
+    rows = execute(
+        connection,
+        "SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles)"
+        " AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication)",
         {"roles": list(ROLES)},
     )
     found = [f"the role {role} is too powerful; take its superuser-like attributes away" for role in rows.scalars()]
-    members = connection.execute(
-        text(
-            "SELECT lower_.rolname, upper_.rolname FROM pg_auth_members m JOIN pg_roles lower_ ON lower_.oid = m.member"
-            " JOIN pg_roles upper_ ON upper_.oid = m.roleid WHERE lower_.rolname = ANY(:roles)"
-        ),
+    members = execute(
+        connection,
+        "SELECT lower_.rolname, upper_.rolname FROM pg_auth_members m JOIN pg_roles lower_ ON lower_.oid = m.member"
+        " JOIN pg_roles upper_ ON upper_.oid = m.roleid WHERE lower_.rolname = ANY(:roles)",
         {"roles": list(ROLES)},
     )
     return found + [f"the role {lower} is a member of {upper} and should not be" for lower, upper in members]
 
 
-def privilege_matrix(connection: Connection) -> dict[str, dict[str, frozenset[str]]]:
+def privilege_matrix(connection: "Connection") -> dict[str, dict[str, frozenset[str]]]:
     """What each role may really do with each relation of our schemas, partitions included; `public` is everyone."""
-    rows = connection.execute(
-        text(
-            "SELECT format('%I.%I', n.nspname, c.relname), role, privilege FROM pg_class c"
-            " JOIN pg_namespace n ON n.oid = c.relnamespace, unnest(cast(:roles AS text[])) role,"
-            " unnest(cast(:privileges AS text[])) privilege"
-            " WHERE n.nspname IN ('raw', 'work', 'published') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
-            " AND (has_table_privilege(role, c.oid, privilege) OR privilege IN ('SELECT', 'INSERT', 'UPDATE')"
-            "      AND has_any_column_privilege(role, c.oid, privilege))"
-        ),
+    rows = execute(
+        connection,
+        "SELECT format('%I.%I', n.nspname, c.relname), role, privilege FROM pg_class c"
+        " JOIN pg_namespace n ON n.oid = c.relnamespace, unnest(cast(:roles AS text[])) role,"
+        " unnest(cast(:privileges AS text[])) privilege"
+        " WHERE n.nspname IN ('raw', 'work', 'published') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+        " AND (has_table_privilege(role, c.oid, privilege) OR privilege IN ('SELECT', 'INSERT', 'UPDATE')"
+        "      AND has_any_column_privilege(role, c.oid, privilege))",
         {"roles": [*ROLES, "public"], "privileges": list(_PRIVILEGES)},
     )
     matrix: dict[str, dict[str, set[str]]] = {}
@@ -160,7 +157,7 @@ def privilege_matrix(connection: Connection) -> dict[str, dict[str, frozenset[st
     return {table: {role: frozenset(held) for role, held in roles.items()} for table, roles in matrix.items()}
 
 
-def _privilege_findings(connection: Connection) -> list[str]:
+def _privilege_findings(connection: "Connection") -> list[str]:
     actual = privilege_matrix(connection)
     found = []
     for table in sorted({*actual, *_relations(connection)}):
@@ -173,12 +170,13 @@ def _privilege_findings(connection: Connection) -> list[str]:
     return found
 
 
-def _openings(connection: Connection) -> list[str]:
+def _openings(connection: "Connection") -> list[str]:
     found = []
     for schema, users in SCHEMAS.items():
         for role in (*ROLES, "public"):
-            usage, create = connection.execute(
-                text("SELECT has_schema_privilege(:r, :s, 'USAGE'), has_schema_privilege(:r, :s, 'CREATE')"),
+            usage, create = execute(
+                connection,
+                "SELECT has_schema_privilege(:r, :s, 'USAGE'), has_schema_privilege(:r, :s, 'CREATE')",
                 {"r": role, "s": schema},
             ).one()
             if usage and role not in users:
@@ -187,24 +185,24 @@ def _openings(connection: Connection) -> list[str]:
                 found.append(f"the schema {schema} is too open: {role} may create in it")
             if role in users and not usage:
                 found.append(f"{role} may not use the schema {schema}; run `odanon db init`")
-    if connection.execute(text("SELECT has_schema_privilege('public', 'public', 'CREATE')")).scalar():
+    if execute(connection, "SELECT has_schema_privilege('public', 'public', 'CREATE')").scalar():
         found.append("the schema public is too open: everyone may create in it; revoke CREATE from PUBLIC")
     found += _function_findings(connection)
-    trigger = connection.execute(
-        text("SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'work.audit_log'::regclass AND tgname = 'append_only'")
+    trigger = execute(
+        connection,
+        "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'work.audit_log'::regclass AND tgname = 'append_only'",
     ).scalar()
     if trigger in (None, "D"):
         found.append("the audit log is too open: its append-only trigger is missing or disabled")
     return found
 
 
-def _function_findings(connection: Connection) -> list[str]:
-    rows = connection.execute(
-        text(
-            "SELECT n.nspname || '.' || p.proname, role, has_function_privilege(role, p.oid, 'EXECUTE') FROM pg_proc p"
-            " JOIN pg_namespace n ON n.oid = p.pronamespace, unnest(cast(:roles AS text[])) role"
-            " WHERE n.nspname IN ('odanon', 'work') ORDER BY 1, 2"
-        ),
+def _function_findings(connection: "Connection") -> list[str]:
+    rows = execute(
+        connection,
+        "SELECT n.nspname || '.' || p.proname, role, has_function_privilege(role, p.oid, 'EXECUTE') FROM pg_proc p"
+        " JOIN pg_namespace n ON n.oid = p.pronamespace, unnest(cast(:roles AS text[])) role"
+        " WHERE n.nspname IN ('odanon', 'work') ORDER BY 1, 2",
         {"roles": [*ROLES, "public"]},
     )
     found = []

@@ -1,19 +1,88 @@
-"""Whether a release is still what was sealed: works offline, on a folder or through a store."""
+"""What seals a release, and whether the release is still what was sealed; works offline, on a folder or through a store.
 
+The manifest names digests that do not depend on a file format. A table's digest covers every value in order, as Arrow
+keeps it in memory, so that rows read back from a database and rows read from a file have the same one.
+"""
+
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import sha256, to_json
-from odanon_assets.stores.content import SEAL, content_digests, seal_of
+from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle
 
 if TYPE_CHECKING:
-    import pandas as pd
     from geopandas import GeoDataFrame
 
 MANIFEST = "release.json"
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
+SEAL = "manifest_sha256"
+_FLOW_TYPES = {"window_start": pa.date32(), "time_bin": pa.timestamp("us", tz="UTC"), "trips": pa.int64()}
+FLOW_SCHEMA = pa.schema([(name, _FLOW_TYPES.get(name, pa.large_string())) for name in FLOW_COLUMNS])
+
+
+def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
+    """The manifest's text with the digests of what was published and, last, its own."""
+    manifest = {**bundle.manifest, "content": content_digests(bundle.flows, bundle.zones, bundle.report)}
+    if files is not None:
+        manifest["files"] = files
+    return to_json({**manifest, SEAL: seal_of(manifest)})
+
+
+def seal_of(manifest: dict[str, Any]) -> str:
+    """The digest of a manifest, its own seal left out."""
+    rest = {key: value for key, value in manifest.items() if key != SEAL}
+    return hashlib.sha256(to_json(rest).encode()).hexdigest()
+
+
+def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> dict[str, str]:
+    """One digest for each of a release's three parts."""
+    return {
+        "flows": flows_digest(flows),
+        "zones": hashlib.sha256(b"".join(zone_digests(zones))).hexdigest(),
+        "report": hashlib.sha256(report.encode()).hexdigest(),
+    }
+
+
+def flows_digest(flows: pd.DataFrame) -> str:
+    """Every value of the flows, column by column."""
+    digest = hashlib.sha256(len(flows).to_bytes(8, "little"))
+    table = pa.Table.from_pandas(flows[list(FLOW_COLUMNS)], schema=FLOW_SCHEMA, preserve_index=False)
+    for column in table.columns:
+        values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        digest.update(values.is_null().cast(pa.uint8()).to_numpy())
+        if pa.types.is_large_string(values.type):
+            filled = values.fill_null("")
+            _, offsets, texts = filled.buffers()
+            ends = np.frombuffer(offsets, dtype="<i8", count=filled.offset + len(filled) + 1)[filled.offset :]
+            digest.update(np.diff(ends).tobytes())
+            digest.update(memoryview(texts or b"")[ends[0] : ends[-1]])
+        else:
+            width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
+            digest.update(values.cast(width).to_numpy())
+    return digest.hexdigest()
+
+
+def zone_digests(zones: "GeoDataFrame") -> list[bytes]:
+    """One digest a zone: the same area under the same name has the same one in every release."""
+    plain = zones[list(ZONE_COLUMNS[:-1])].itertuples(index=False, name=None)
+    shapes = zones.geometry.to_wkb()
+    return [
+        hashlib.sha256(json.dumps(_plain(values)).encode() + b"\n" + (shape or b"")).digest()
+        for values, shape in zip(plain, shapes, strict=True)
+    ]
+
+
+def _plain(values: tuple[Any, ...]) -> list[Any]:
+    zone_id, hierarchy, level, n_tiles, area_km2, tiles = values
+    members = None if tiles is None else list(tiles)
+    return [zone_id, hierarchy, int(level), int(n_tiles), float(area_km2), members]
 
 
 def folder_problems(folder: Path) -> list[str]:
@@ -34,10 +103,9 @@ def folder_problems(folder: Path) -> list[str]:
     return content_problems(manifest, *read_parts(folder))
 
 
-def read_parts(folder: Path) -> tuple["pd.DataFrame", "GeoDataFrame", str]:
+def read_parts(folder: Path) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
     """Flows, zones and report from the files of a release."""
     import geopandas
-    import pandas as pd
 
     flows = pd.read_parquet(folder / "flows.parquet")
     zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
@@ -54,7 +122,7 @@ def read_sealed(text: bytes) -> tuple[dict[str, Any], list[str]]:
     return manifest, [] if whole else ["the manifest was changed"]
 
 
-def content_problems(manifest: dict[str, Any], flows: "pd.DataFrame", zones: "GeoDataFrame", report: str) -> list[str]:
+def content_problems(manifest: dict[str, Any], flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> list[str]:
     """Which of a release's parts no longer have the digests that the manifest names."""
     found = content_digests(flows, zones, report)
     return [f"the {part} were changed" for part, digest in found.items() if manifest["content"].get(part) != digest]

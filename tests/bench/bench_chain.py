@@ -24,7 +24,10 @@ from odanon.product import Product
 from odanon.simulate.mode import Mode
 from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
-from odanon_assets.chain import matrix, movement
+from odanon_assets.chain.od import od
+from odanon_assets.chain.staypoints import staypoints
+from odanon_assets.chain.traces import traces
+from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
@@ -92,12 +95,10 @@ def chain(points: Path, root: Path) -> tuple[float, float, int]:
     chosen, lake = product(points), Lake(root)
     engine = chosen.engine.instance
     stages = {
-        "traces": lambda: movement.traces(chosen, lake, DAY, source=chosen.source.instance, engine=engine),
-        "staypoints": lambda: movement.staypoints(
-            chosen, lake, DAY, staypoints=chosen.staypoints.instance, engine=engine
-        ),
-        "trips": lambda: movement.trips(chosen, lake, DAY, engine=engine),
-        "od": lambda: matrix.od(chosen, lake, DAY, zoning=chosen.zoning.instance),
+        "traces": lambda: traces(chosen, lake, DAY, source=chosen.source.instance, engine=engine),
+        "staypoints": lambda: staypoints(chosen, lake, DAY, staypoints=chosen.staypoints.instance, engine=engine),
+        "trips": lambda: trips(chosen, lake, DAY, engine=engine),
+        "od": lambda: od(chosen, lake, DAY, zoning=chosen.zoning.instance),
     }
     walls, cpus, seen = 0.0, 0.0, 0
     for name, run in stages.items():

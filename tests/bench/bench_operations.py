@@ -18,7 +18,7 @@ import yaml
 from odanon.product import Product, load_product
 from odanon_assets.chain.day import Stopped, run_day
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.checks.checks import CHECKS
+from odanon_assets.checks.catalogue import CHECKS
 from odanon_assets.platform.launch import days_between, run_days
 
 HERE = Path(__file__).parents[2]

@@ -13,8 +13,9 @@ from product_example import small_product
 from odanon.product import Product
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon_assets.chain.stages import STAGES, run_stage
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 
 DAY = date(2026, 3, 2)
 TILES = sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 4))

@@ -17,7 +17,10 @@ from product_example import small_product
 
 from odanon.engines.spark import Spark
 from odanon.errors import OdanonError
-from odanon_assets.chain import matrix, movement
+from odanon_assets.chain.od import od
+from odanon_assets.chain.staypoints import staypoints
+from odanon_assets.chain.traces import traces
+from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
@@ -36,10 +39,10 @@ def made_by(engine: Any, root: Path, people: int) -> dict[str, bytes]:
     """Every file of the stages up to the OD rows."""
     root.mkdir()
     product, lake = small_product(root, source={"plugin": "simulated", "people": people, "dirt": 0.01}), Lake(root)
-    movement.traces(product, lake, DAY, source=product.source.instance, engine=engine)
-    movement.staypoints(product, lake, DAY, staypoints=product.staypoints.instance, engine=engine)
-    movement.trips(product, lake, DAY, engine=engine)
-    matrix.od(product, lake, DAY, zoning=product.zoning.instance)
+    traces(product, lake, DAY, source=product.source.instance, engine=engine)
+    staypoints(product, lake, DAY, staypoints=product.staypoints.instance, engine=engine)
+    trips(product, lake, DAY, engine=engine)
+    od(product, lake, DAY, zoning=product.zoning.instance)
     return {str(path.relative_to(root)): path.read_bytes() for path in (root / "work").rglob("*") if path.is_file()}
 
 

@@ -14,7 +14,8 @@ from odanon.simulate.mode import Mode
 from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
 from odanon_assets.chain.stages import run_stage
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 
 DAY = date(2026, 3, 29)  # 23 hours in Paris
 

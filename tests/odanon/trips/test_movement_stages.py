@@ -14,8 +14,13 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.simulate.city import draw_people
 from odanon.simulate.source import Simulated
-from odanon_assets.chain import matrix, movement
-from odanon_assets.chain import metrics as measures
+from odanon_assets.chain.anonymized import anonymized
+from odanon_assets.chain.hierarchy import hierarchy
+from odanon_assets.chain.metrics import metrics
+from odanon_assets.chain.od import od, read_rows
+from odanon_assets.chain.staypoints import staypoints
+from odanon_assets.chain.traces import traces
+from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
@@ -26,11 +31,11 @@ KEY = "a key that only tests know"
 def run(product: Product, root: Path) -> tuple[pd.DataFrame, Lake]:
     """The OD rows of the day and the lake behind them."""
     lake, engine = Lake(root), product.engine.instance
-    movement.traces(product, lake, DAY, source=product.source.instance, engine=engine)
-    movement.staypoints(product, lake, DAY, staypoints=product.staypoints.instance, engine=engine)
-    movement.trips(product, lake, DAY, engine=engine)
-    matrix.od(product, lake, DAY, zoning=product.zoning.instance)
-    return matrix.read_rows(lake, product, DAY), lake
+    traces(product, lake, DAY, source=product.source.instance, engine=engine)
+    staypoints(product, lake, DAY, staypoints=product.staypoints.instance, engine=engine)
+    trips(product, lake, DAY, engine=engine)
+    od(product, lake, DAY, zoning=product.zoning.instance)
+    return read_rows(lake, product, DAY), lake
 
 
 def town(root: Path, **changes: Any) -> Product:
@@ -93,7 +98,7 @@ def test_population_without_homes_is_refused(tmp_path: Path) -> None:
 def test_a_product_of_working_days_has_no_other_days(tmp_path: Path) -> None:
     product = town(tmp_path, od={"bin": "12h", "days": "working"}, calendar={"holidays": ["2026-03-02"]})
     with pytest.raises(OdanonError, match="the calendar says that this day is not"):
-        matrix.od(product, Lake(tmp_path), DAY, zoning=product.zoning.instance)
+        od(product, Lake(tmp_path), DAY, zoning=product.zoning.instance)
 
 
 def test_ready_trips_enter_under_pseudonyms_and_bad_ones_are_counted(
@@ -138,7 +143,7 @@ def test_a_point_that_an_engine_loses_is_missing_from_the_sum(tmp_path: Path) ->
 
     sums = []
     for chosen in (engine, Leaky()):
-        figures = movement.traces(product, lake, DAY, source=product.source.instance, engine=chosen)
+        figures = traces(product, lake, DAY, source=product.source.instance, engine=chosen)
         parts = ("points", "quarantined", "duplicates", "outside_window")
         sums.append(figures["points_read"] - sum(figures[part] for part in parts))
     assert sums == [0, 1]
@@ -273,8 +278,8 @@ def test_areas_of_polygons_are_measured_in_square_kilometres(tmp_path: Path, mon
     product = small_product(tmp_path, source=source, metrics=["surface", "distance"], **two_squares(tmp_path))
     _, lake = run(product, tmp_path)
     plugins = {"zoning": product.zoning.instance, "hierarchy": product.hierarchy.instance}
-    matrix.hierarchy(product, lake, DAY, **plugins)
-    matrix.anonymized(product, lake, DAY, anonymize=product.anonymize.instance)
-    figures = measures.metrics(product, lake, DAY)
+    hierarchy(product, lake, DAY, **plugins)
+    anonymized(product, lake, DAY, anonymize=product.anonymize.instance)
+    figures = metrics(product, lake, DAY)
     assert figures["MAO"] == pytest.approx(figures["MAD"]) == pytest.approx(11.11 * 7.77, rel=0.01)
     assert figures["GDM"] == 0

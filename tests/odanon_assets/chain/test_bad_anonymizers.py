@@ -14,9 +14,10 @@ from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon.product import Product
 from odanon_assets.chain.published import published as publish_as
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import run_days
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
 HONEST = AtgJoint.anonymize

@@ -15,7 +15,7 @@ from product_example import small_product
 from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon_assets.chain.stages import run_stage
-from odanon_assets.gate.decision import verify_day
+from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.platform.assets import product_assets
 from odanon_assets.platform.build import build_definitions

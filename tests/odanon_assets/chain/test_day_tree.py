@@ -11,7 +11,7 @@ from odanon.hierarchies.ward import WardHierarchy
 from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 from odanon.zoning.voronoi import VoronoiZoning
-from odanon_assets.chain.matrix import day_tree
+from odanon_assets.chain.hierarchy import day_tree
 
 
 def rows(*labels: str) -> pd.DataFrame:

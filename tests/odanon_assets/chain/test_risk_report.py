@@ -11,10 +11,11 @@ from gate_town import DAY, people, published, town, visible
 
 from odanon.product import Product
 from odanon.risk.report import PUBLIC
-from odanon_assets.chain.stages import RISK
-from odanon_assets.lake.lake import Lake, default_root
+from odanon_assets.chain.metrics import RISK
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 BY_SEX = {"person": "person", "segment": "sex"}
 

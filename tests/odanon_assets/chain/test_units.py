@@ -10,9 +10,11 @@ import pytest
 from gate_town import DAY, TILES, people, published, town, visible
 
 from odanon.errors import OdanonError
-from odanon_assets.gate.decision import audit_day, verify_day
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.gate.auditing import audit_day
+from odanon_assets.gate.verification import verify_day
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 
 TRIPS = {"anonymize": {"plugin": "atg-joint", "k": 10, "unit": "trips"}, "publish": {"accept_unit_trips": True}}
 COARSE = {"plugin": "uniform", "k": 10, "level": 5, "suppression": 0.3}

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from product_example import small_product
 
 from odanon.product import Product
-from odanon_assets.checks.checks import CHECKS, Verdict
+from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.check import Verdict
 from odanon_assets.checks.columns import TABLES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.platform.metadata import stage_metadata, table_metadata

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.errors import OdanonError
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
 RUN = CliRunner()

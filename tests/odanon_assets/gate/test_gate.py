@@ -17,7 +17,7 @@ from odanon.model.files import write_releases
 from odanon.model.hierarchy_file import to_parquet
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
-from odanon_assets.gate.decision import verify_day
+from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake, write_figures
 
 DAY = date(2026, 3, 2)

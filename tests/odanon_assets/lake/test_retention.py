@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 
 WHO = ["--by", "Ada", "--reason", "the law"]
 

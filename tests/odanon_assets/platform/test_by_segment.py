@@ -16,11 +16,11 @@ from product_example import small_product
 
 from odanon.product import Product
 from odanon_assets.derived.segments import Shown, shown_segments
-from odanon_assets.lake.lake import default_root
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.build import build_definitions
-from odanon_assets.platform.by_segment import segment_asset, segment_events, segment_key
+from odanon_assets.platform.derived_assets import segment_asset, segment_events, segment_key
 from odanon_assets.platform.launch import open_instance, run_days
-from odanon_assets.stores import open_store
+from odanon_assets.stores.choice import open_store
 
 BY_SEX = {"person": "person", "segment": "sex"}
 GRID = AssetKey(["town", "by_segment"])

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import to_json
-from odanon_assets.stores.content import SEAL, seal_of
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.seal import folder_problems
+from odanon_assets.stores.seal import SEAL, folder_problems, seal_of
 
 
 def files(root: Path) -> dict[str, bytes]:

@@ -24,9 +24,10 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain import published as publication
 from odanon_assets.chain.published import published as publish_as
-from odanon_assets.gate.decision import audit_day
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.gate.auditing import audit_day
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act
 

@@ -14,8 +14,9 @@ from shapely.geometry import box
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.derived.segments import shown_segments
-from odanon_assets.lake.lake import Lake, default_root
-from odanon_assets.stores import open_store
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.export import Format, export
 
 BY_SEX = {"person": "person", "segment": "sex"}

@@ -1,11 +1,10 @@
-"""From raw traces to trips: the stages that see people."""
+"""The first stage: raw traces, or ready rows, through the door: validated, pseudonymised, in buckets of people."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from odanon.engines.points import bucket_name
@@ -14,14 +13,11 @@ from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.reading.pseudonym import pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
-from odanon.staypoints.places import Places
-from odanon.trips.build import build_trips
-from odanon.trips.homes import Hours, home_work
 from odanon.trips.ready import validate_od, validate_trips
 from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
 from odanon_assets.lake.files import write_parquet
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
+from odanon_assets.lake.lake import Lake, write_figures
 
 
 def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:
@@ -104,87 +100,3 @@ def _keep_ready(
     for number in range(buckets):
         write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
     return tally, len(fresh), int(fresh["person"].nunique())
-
-
-def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:
-    """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
-    limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
-    if share > limit:
-        raise OdanonError(
-            f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
-            f" = {limit:.1%}; repair the source or raise the limit knowingly"
-        )
-    buckets = _buckets(product, lake, "traces", day) if _enters(product) == "traces" else []
-    with lake.new(product.product, "staypoints", day) as folder:
-
-        def detect(path: Path) -> tuple[int, int]:
-            stays = staypoints.detect(read_frame(path))
-            write_parquet(stays, folder / path.name)
-            return len(stays), int(stays["person"].nunique())
-
-        counts = list(engine.map(detect, buckets))
-        figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
-        return write_figures(folder, figures)
-
-
-def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
-    """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
-    enters = _enters(product)
-    buckets = [] if enters == "od" else _buckets(product, lake, "staypoints" if enters == "traces" else "traces", day)
-    make = _trip_maker(product, day) if enters == "traces" else _as_they_are
-    homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
-    with lake.new(product.product, "trips", day) as folder:
-
-        def build(path: Path) -> tuple[int, int]:
-            rows = read_frame(path)
-            found = make(rows)
-            write_parquet(found, folder / path.name)
-            if homes is not None:
-                write_parquet(homes(rows), folder / path.name.replace("bucket", "homes"))
-            return len(found), int(found["person"].nunique())
-
-        counts = list(engine.map(build, buckets))
-        figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
-        return write_figures(folder, figures)
-
-
-def _enters(product: Product) -> str:
-    return product.source.instance.enters
-
-
-def _buckets(product: Product, lake: Lake, stage: str, day: date) -> list[Path]:
-    return sorted(lake.read(product.product, stage, day).glob("bucket-*.parquet"))
-
-
-def _as_they_are(trips: pd.DataFrame) -> pd.DataFrame:
-    return trips
-
-
-def _trip_maker(product: Product, day: date) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """How stays become the trips of a day; the function takes no more of the product along than it needs."""
-    (start, end), rules = day_window(day, product.zone), product.trips
-
-    def make(stays: pd.DataFrame) -> pd.DataFrame:
-        return build_trips(stays, start, end, min_distance_m=rules.min_distance_m, max_duration=rules.max_duration)
-
-    return make
-
-
-def _home_finder(product: Product) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """How stays show homes and workplaces."""
-    rules, calendar, zone = product.trips.home_work, product.calendar, product.zone
-    assert rules is not None
-
-    def find(stays: pd.DataFrame) -> pd.DataFrame:
-        places = Places(radius_m=rules.place_radius_m, min_stays=1).number(stays)
-        return home_work(
-            stays.assign(place=places.astype(np.int64)),
-            zone,
-            night=Hours(rules.night_from, rules.night_to),
-            work=Hours(rules.work_from, rules.work_to),
-            min_stay=rules.min_stay,
-            min_days=rules.min_days,
-            is_working=calendar.is_working,
-        )
-
-    return find

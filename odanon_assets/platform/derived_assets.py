@@ -1,6 +1,6 @@
-"""What products with segments show, by day and segment.
+"""Assets made from what the days of a product have published: its months, and what the days show by segment.
 
-Segments are protected together, so none can be run alone: the asset is not executable. The run that publishes a day
+Segments are protected together, so none can be run alone: their asset is not executable. The run that publishes a day
 reports a partition for every segment that the day shows.
 """
 
@@ -11,33 +11,91 @@ from contextlib import suppress
 from datetime import date
 
 from dagster import (
-    AssetKey,
+    AssetDep,
+    AssetExecutionContext,
     AssetMaterialization,
+    AssetsDefinition,
     AssetSpec,
+    AutomationCondition,
     DagsterInstance,
     DynamicPartitionsDefinition,
+    MaterializeResult,
+    MetadataValue,
     MultiPartitionKey,
     MultiPartitionsDefinition,
+    TimeWindowPartitionMapping,
+    asset,
+    define_asset_job,
 )
-from sqlalchemy.exc import IntegrityError
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
+from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
+from odanon_assets.derived.months import make_month
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.platform.metadata import owners
-from odanon_assets.platform.partitions import daily
-from odanon_assets.stores import open_store
+from odanon_assets.platform.partitions import asset_key, daily, monthly
+from odanon_assets.platform.recovery import leave_to_people
+from odanon_assets.platform.resources import POOL
+from odanon_assets.stores.choice import open_store
 
+# All days of the month are published and one of them was since the last time; history counts like the latest month.
+_WHEN_COMPLETE = AutomationCondition.eager().without(AutomationCondition.in_latest_time_window())
 # Dagster cuts keys of two dimensions at the bar; its UI reads the others as lists and ranges or cannot show them.
 _REFUSED = re.compile(r"[%|,\[\]\x00-\x1f\x7f-\x9f]|\.(?=\.\.)")
 _EMPTY = "%"  # no other label becomes this
 _LONGEST = 200  # what PostgreSQL can index is not much more than ten times this
 
 
+def month_asset(product: Product) -> AssetsDefinition:
+    """Sums of the published days of a month, and its typical working day."""
+
+    @asset(
+        key=asset_key(product, "monthly"),
+        deps=[
+            AssetDep(
+                asset_key(product, "published"),
+                partition_mapping=TimeWindowPartitionMapping(allow_nonexistent_upstream_partitions=True),
+            )
+        ],
+        partitions_def=monthly(product),
+        automation_condition=_WHEN_COMPLETE,
+        group_name=product.slug,
+        owners=owners(product),
+        kinds={"python", "parquet"},
+        tags={"product": product.product, "access": "public"},
+        pool=POOL,
+        description="Sums of the flows that the days of a month have published, and the typical working day. Made from "
+        f"published cells alone, so they reveal nothing that the days do not.\n\nProduct: {product.title}.",
+    )
+    def month(context: AssetExecutionContext) -> MaterializeResult:
+        try:
+            figures = make_month(product, date.fromisoformat(context.partition_key), open_store(product))
+        except OdanonError as error:
+            if not isinstance(error, OutageError):
+                leave_to_people(context.instance, context.run_id)
+            raise
+        numbers = {name: value for name, value in figures.items() if isinstance(value, int)}
+        return MaterializeResult(metadata={**numbers, "folder": MetadataValue.path(figures["folder"])})
+
+    return month
+
+
+def month_job(product: Product) -> UnresolvedAssetJobDefinition:
+    """The job of a product's months."""
+    return define_asset_job(
+        name=f"{product.slug}_monthly",
+        selection=[asset_key(product, "monthly")],
+        tags={"product": product.product},
+        description=f"Monthly sums and typical working day of {product.title}.",
+    )
+
+
 def segment_asset(product: Product) -> AssetSpec:
     """The grid of days and segments of a product that has segments."""
     return AssetSpec(
-        key=_key(product),
-        deps=[_published(product)],
+        key=asset_key(product, "by_segment"),
+        deps=[asset_key(product, "published")],
         partitions_def=MultiPartitionsDefinition(
             {"day": daily(product), "segment": DynamicPartitionsDefinition(name=_dimension(product))}
         ),
@@ -55,12 +113,14 @@ def segment_events(
     instance: DagsterInstance, product: Product, day: str, shown: Shown
 ) -> Iterator[AssetMaterialization]:
     """What Dagster keeps of the segments that a day shows; their names are made known to it first."""
+    from sqlalchemy.exc import IntegrityError
+
     for label, figures in shown.segments.items():
         name = segment_key(label)
         with suppress(IntegrityError):  # another run has just added the name; with SQLite Dagster does not look again
             instance.add_dynamic_partitions(_dimension(product), [name])
         yield AssetMaterialization(
-            _key(product),
+            asset_key(product, "by_segment"),
             partition=MultiPartitionKey({"day": day, "segment": name}),
             metadata={**figures, "release_id": shown.release_id},
         )
@@ -73,8 +133,8 @@ def record_segments(instance: DagsterInstance, product: Product, days: Iterable[
     """
     if not product.segmented:
         return
-    known = {key.partition("|")[0] for key in instance.get_materialized_partitions(_key(product))}
-    known &= instance.get_materialized_partitions(_published(product))
+    known = {key.partition("|")[0] for key in instance.get_materialized_partitions(asset_key(product, "by_segment"))}
+    known &= instance.get_materialized_partitions(asset_key(product, "published"))
     store = open_store(product)
     for day in (day for day in days if day.isoformat() not in known):
         release = store.released(product.product, day)
@@ -89,14 +149,6 @@ def segment_key(label: str) -> str:
     if len(key) <= _LONGEST:
         return key
     return f"{key[:_LONGEST]}~{hashlib.sha256(label.encode()).hexdigest()[:12]}"
-
-
-def _key(product: Product) -> AssetKey:
-    return AssetKey([product.slug, "by_segment"])
-
-
-def _published(product: Product) -> AssetKey:
-    return AssetKey([product.slug, "published"])
 
 
 def _dimension(product: Product) -> str:

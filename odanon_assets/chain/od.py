@@ -1,41 +1,23 @@
-"""From trips to an anonymised matrix: the stages that make areas."""
+"""The fourth stage: trips per time bin and pair of tiles, with their people; and how later stages read them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from odanon import door
-from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
-from odanon.gate.published import TOTAL
-from odanon.model.files import write_releases
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.hierarchy_file import from_parquet, to_parquet
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
-from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
 from odanon_assets.chain.people import describe_people
-from odanon_assets.gate.evidence import SEGMENTS
-from odanon_assets.lake.files import write_parquet
-from odanon_assets.lake.lake import Lake, read_frame, write_figures
-from odanon_assets.watch.limit import time_limit
-
-_SPLIT = {
-    "time_bin": "datetime64[us, UTC]",
-    "segment": "str",
-    "origin": "str",
-    "destination": "str",
-    "trips": "int64",
-    "persons": "Int64",
-}
+from odanon_assets.gate.evidence import ROWS
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
 
 
 def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
@@ -46,14 +28,14 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
     rows, outside, left_out = make(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
-        write_parquet(rows, folder / "person_rows.parquet")
+        write_parquet(rows, folder / ROWS)
         write_parquet(pairs if outside.empty else pd.concat([pairs, pair_table(outside)]), folder / "pairs.parquet")
         figures = {
             "od_pairs": len(pairs),
             "od_trips": int(rows["trips"].sum()),
             "time_bins": int(rows["time_bin"].nunique()),
             "segments": int(rows["segment"].nunique()),
-            "tiles": len(_tile_labels(rows)),
+            "tiles": len(tile_labels(rows)),
             **left_out,
         }
         return write_figures(folder, figures)
@@ -70,7 +52,7 @@ def _counted_rows(
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
     parts, outside, total, unknown, intrazonal = [], [], 0, 0, 0
-    for path in sorted(lake.read(product.product, "trips", day).glob("bucket-*.parquet")):
+    for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
         known = pd.notna(origin) & pd.notna(destination)
@@ -116,8 +98,8 @@ def _ready_rows(
     lake: Lake, product: Product, day: date, zoning: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
-    buckets = sorted(lake.read(product.product, "traces", day).glob("bucket-*.parquet"))
-    rows = pd.concat([read_frame(path) for path in buckets], ignore_index=True)
+    buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]
+    rows = pd.concat(buckets, ignore_index=True)
     if "segment" in rows:
         rows["segment"] = segment_labels(rows[["segment"]])  # who has none is in a segment of their own, not lost
     keys = [name for name in OD_COLUMNS[:-1] if name in rows]
@@ -133,98 +115,31 @@ def _ready_rows(
     return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, left_out
 
 
-def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:
-    """The value hierarchy over the tiles of the day."""
-    rows = read_rows(lake, product, day)
-    if rows.empty:
-        raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
-    tree = day_tree(zoning, hierarchy, rows)
-    with lake.new(product.product, "hierarchy", day) as folder:
-        to_parquet(tree, folder / "tree.parquet")
-        return write_figures(
-            folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
-        )
-
-
-def day_tree(zoning: Any, hierarchy: Any, rows: pd.DataFrame) -> Hierarchy:
-    """The hierarchy over every zone where the zoning knows them all, else over the tiles with traffic.
-
-    Over every zone, areas do not tell which zones were visited, and days share their areas.
-    """
-    if not hasattr(zoning, "every_label"):
-        return hierarchy.build(zoning.tiles(_tile_labels(rows)))
-    return replace(hierarchy.build(zoning.tiles(zoning.every_label)), coverage="full")
-
-
-def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:
-    """One release per time bin; a bin with fewer than k people in all is suppressed whole."""
-    tree = read_tree(lake, product, day)
-    with lake.new(product.product, "anonymized", day) as folder:
-        matrices = dict(day_matrices(lake, product, day, tree))
-        with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
-            promised = product.anonymize.instance.promise
-            releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
-        write_releases(folder, releases, tree, tree)
-        if product.segmented:
-            split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
-            write_parquet(split, folder / SEGMENTS)
-        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
-        return write_figures(folder, figures)
-
-
-def _split(
-    rows: pd.DataFrame,
-    matrices: dict[datetime, ODMatrix],
-    releases: dict[datetime, Release],
-    anonymize: Any,
-    tree: Hierarchy,
-) -> pd.DataFrame:
-    """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
-    parts = []
-    for time_bin, here in rows.groupby("time_bin", sort=True):
-        at = moment(time_bin)
-        for name, (_, release) in by_segment(here, matrices[at], releases[at], anonymize, tree).items():
-            labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
-            parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
-    table = pd.concat(parts, ignore_index=True)
-    table = table[table["segment"] != TOTAL]
-    wanted = [*_SPLIT, *(["weight"] if "weight" in table else [])]
-    return table[wanted].astype(_SPLIT)  # a table without rows has its types too
-
-
-def by_segment(
-    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Any, tree: Hierarchy
-) -> dict[str, tuple[ODMatrix, Release]]:
-    """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
-    matrices = {str(name): _matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
-    parts = split_by_segment(whole, matrices, anonymize, tree, tree)
-    return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}
-
-
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
     """The person-level OD rows of a day, before anonymisation."""
-    return pd.read_parquet(lake.read(product.product, "od", day) / "person_rows.parquet")
-
-
-def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
-    return from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
+    return pd.read_parquet(lake.read(product.product, "od", day) / ROWS)
 
 
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
     """The matrix of each time bin that has trips."""
     for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield moment(time_bin), _matrix(rows, tree)
+        yield moment(time_bin), bin_matrix(rows, tree)
 
 
-def moment(time_bin: Any) -> datetime:
-    return pd.Timestamp(time_bin).to_pydatetime()
+def bin_matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+    """The matrix of a time bin or of a segment of it, with weights where there are some.
 
-
-def _matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
-    """Rows of people, or, from a table without ids, of pairs; with weights where there are some."""
+    Its rows are of people or, from a table without ids, of pairs.
+    """
     person, weight = (name if name in rows else None for name in ("person", "weight"))
     return ODMatrix.from_frame(rows, tree, tree, person=person, weight=weight)
 
 
-def _tile_labels(rows: pd.DataFrame) -> np.ndarray:
+def moment(time_bin: Any) -> datetime:
+    """The start of a time bin as releases name it."""
+    return pd.Timestamp(time_bin).to_pydatetime()
+
+
+def tile_labels(rows: pd.DataFrame) -> np.ndarray:
+    """The tiles in which a day's trips start or end."""
     return np.union1d(rows["origin"].to_numpy(object), rows["destination"].to_numpy(object))

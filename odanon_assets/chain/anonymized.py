@@ -1,0 +1,76 @@
+"""The sixth stage: the matrices of a day anonymised, and what of them can be shown by segment."""
+
+from datetime import date, datetime
+from typing import Any
+
+import pandas as pd
+
+from odanon import door
+from odanon.anonymizers.segments import split_by_segment
+from odanon.gate.published import TOTAL
+from odanon.model.files import write_releases
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import parameters_of
+from odanon.product import Product
+from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
+from odanon_assets.gate.evidence import SEGMENTS
+from odanon_assets.lake.files import write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.watch.limit import time_limit
+
+_SPLIT = {
+    "time_bin": "datetime64[us, UTC]",
+    "segment": "str",
+    "origin": "str",
+    "destination": "str",
+    "trips": "int64",
+    "persons": "Int64",
+}
+
+
+def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:
+    """One release per time bin; a bin with fewer than k people in all is suppressed whole."""
+    tree = read_tree(lake, product, day)
+    with lake.new(product.product, "anonymized", day) as folder:
+        matrices = dict(day_matrices(lake, product, day, tree))
+        with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
+            promised = product.anonymize.instance.promise
+            releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
+        write_releases(folder, releases, tree, tree)
+        if product.segmented:
+            split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
+            write_parquet(split, folder / SEGMENTS)
+        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
+        return write_figures(folder, figures)
+
+
+def _split(
+    rows: pd.DataFrame,
+    matrices: dict[datetime, ODMatrix],
+    releases: dict[datetime, Release],
+    anonymize: Any,
+    tree: Hierarchy,
+) -> pd.DataFrame:
+    """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
+    parts = []
+    for time_bin, here in rows.groupby("time_bin", sort=True):
+        at = moment(time_bin)
+        for name, (_, release) in by_segment(here, matrices[at], releases[at], anonymize, tree).items():
+            labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
+            parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
+    table = pd.concat(parts, ignore_index=True)
+    table = table[table["segment"] != TOTAL]
+    wanted = [*_SPLIT, *(["weight"] if "weight" in table else [])]
+    return table[wanted].astype(_SPLIT)  # a table without rows has its types too
+
+
+def by_segment(
+    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Any, tree: Hierarchy
+) -> dict[str, tuple[ODMatrix, Release]]:
+    """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
+    matrices = {str(name): bin_matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
+    parts = split_by_segment(whole, matrices, anonymize, tree, tree)
+    return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}

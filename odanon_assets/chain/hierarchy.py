@@ -1,0 +1,43 @@
+"""The fifth stage: the tree that says which tiles may be joined."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.hierarchy_file import from_parquet, to_parquet
+from odanon.product import Product
+from odanon_assets.chain.od import read_rows, tile_labels
+from odanon_assets.lake.lake import Lake, write_figures
+
+
+def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:
+    """The value hierarchy over the tiles of the day."""
+    rows = read_rows(lake, product, day)
+    if rows.empty:
+        raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
+    tree = day_tree(zoning, hierarchy, rows)
+    with lake.new(product.product, "hierarchy", day) as folder:
+        to_parquet(tree, folder / "tree.parquet")
+        return write_figures(
+            folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
+        )
+
+
+def day_tree(zoning: Any, hierarchy: Any, rows: pd.DataFrame) -> Hierarchy:
+    """The hierarchy over every zone where the zoning knows them all, else over the tiles with traffic.
+
+    Over every zone, areas do not tell which zones were visited, and days share their areas.
+    """
+    if not hasattr(zoning, "every_label"):
+        return hierarchy.build(zoning.tiles(tile_labels(rows)))
+    return replace(hierarchy.build(zoning.tiles(zoning.every_label)), coverage="full")
+
+
+def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:
+    """The hierarchy that was made for a day."""
+    return from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")

@@ -1,0 +1,31 @@
+"""The second stage: where and when people stayed."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
+
+
+def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:
+    """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
+    limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
+    if share > limit:
+        raise OdanonError(
+            f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
+            f" = {limit:.1%}; repair the source or raise the limit knowingly"
+        )
+    buckets = lake.buckets(product.product, "traces", day) if product.source.instance.enters == "traces" else []
+    with lake.new(product.product, "staypoints", day) as folder:
+
+        def detect(path: Path) -> tuple[int, int]:
+            stays = staypoints.detect(read_frame(path))
+            write_parquet(stays, folder / path.name)
+            return len(stays), int(stays["person"].nunique())
+
+        counts = list(engine.map(detect, buckets))
+        figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
+        return write_figures(folder, figures)

@@ -1,0 +1,73 @@
+"""The third stage: trips between stays, and where people live and work when that is asked for."""
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.model.window import day_window
+from odanon.product import Product
+from odanon.staypoints.places import Places
+from odanon.trips.build import build_trips
+from odanon.trips.homes import Hours, home_work
+from odanon_assets.lake.files import read_frame, write_parquet
+from odanon_assets.lake.lake import Lake, write_figures
+
+
+def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
+    """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
+    enters = product.source.instance.enters
+    made_from = "staypoints" if enters == "traces" else "traces"
+    buckets = [] if enters == "od" else lake.buckets(product.product, made_from, day)
+    make = _trip_maker(product, day) if enters == "traces" else _as_they_are
+    homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
+    with lake.new(product.product, "trips", day) as folder:
+
+        def build(path: Path) -> tuple[int, int]:
+            rows = read_frame(path)
+            found = make(rows)
+            write_parquet(found, folder / path.name)
+            if homes is not None:
+                write_parquet(homes(rows), folder / path.name.replace("bucket", "homes"))
+            return len(found), int(found["person"].nunique())
+
+        counts = list(engine.map(build, buckets))
+        figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
+        return write_figures(folder, figures)
+
+
+def _as_they_are(trips: pd.DataFrame) -> pd.DataFrame:
+    return trips
+
+
+def _trip_maker(product: Product, day: date) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays become the trips of a day; the function takes no more of the product along than it needs."""
+    (start, end), rules = day_window(day, product.zone), product.trips
+
+    def make(stays: pd.DataFrame) -> pd.DataFrame:
+        return build_trips(stays, start, end, min_distance_m=rules.min_distance_m, max_duration=rules.max_duration)
+
+    return make
+
+
+def _home_finder(product: Product) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """How stays show homes and workplaces."""
+    rules, calendar, zone = product.trips.home_work, product.calendar, product.zone
+    assert rules is not None
+
+    def find(stays: pd.DataFrame) -> pd.DataFrame:
+        places = Places(radius_m=rules.place_radius_m, min_stays=1).number(stays)
+        return home_work(
+            stays.assign(place=places.astype(np.int64)),
+            zone,
+            night=Hours(rules.night_from, rules.night_to),
+            work=Hours(rules.work_from, rules.work_to),
+            min_stay=rules.min_stay,
+            min_days=rules.min_days,
+            is_working=calendar.is_working,
+        )
+
+    return find

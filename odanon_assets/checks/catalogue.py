@@ -1,0 +1,79 @@
+"""What is checked after each stage of a day. The gate's own checks block; what only looks odd warns."""
+
+from odanon_assets.checks.check import Check
+from odanon_assets.checks.gate import auditor, budget, sealed, verifier
+from odanon_assets.checks.late import LATE_DATA
+from odanon_assets.checks.tables import schema
+from odanon_assets.checks.volumes import (
+    against_usual,
+    covers,
+    rows_add_up,
+    trips_add_up,
+    volume,
+    volumes_add_up,
+    within_limit,
+)
+
+CHECKS = (
+    Check("traces", "schema", True, "The points have the declared columns.", schema("traces")),
+    Check("traces", "conservation", True, "Kept, quarantined, duplicate and outside rows add up.", rows_add_up),
+    Check(
+        "traces",
+        "quarantine",
+        True,
+        "The share of bad rows stays below checks.max_quarantined.",
+        within_limit("traces", "quarantined_share", "the input rows are bad", "max_quarantined"),
+    ),
+    LATE_DATA,
+    Check("traces", "volume", False, "Points against the trailing weeks.", volume("traces", "points")),
+    Check("staypoints", "schema", True, "The stays have the declared columns.", schema("staypoints")),
+    Check("staypoints", "volume", False, "Stays against the trailing weeks.", volume("staypoints", "staypoints")),
+    Check("trips", "schema", True, "The trips have the declared columns.", schema("trips")),
+    Check("trips", "volume", False, "Trips against the trailing weeks.", volume("trips", "trips")),
+    Check("od", "schema", True, "The matrix has the declared columns.", schema("od")),
+    Check("od", "conservation", True, "Trips in the matrix and those left out add up.", trips_add_up),
+    Check(
+        "od",
+        "unknown_zones",
+        True,
+        "The share of trips outside the zoning stays below checks.max_unknown_zone.",
+        within_limit("od", "unknown_zone_share", "the trips lie outside the zoning", "max_unknown_zone"),
+    ),
+    Check("od", "volume", False, "OD pairs against the trailing weeks.", volume("od", "od_pairs")),
+    Check("hierarchy", "schema", True, "The tree has the declared columns.", schema("hierarchy")),
+    Check("hierarchy", "coverage", True, "Every tile of the matrix has a place in the tree.", covers),
+    Check("anonymized", "schema", True, "The flows have the declared columns.", schema("anonymized")),
+    Check("anonymized", "conservation", True, "Published and suppressed trips add up to the matrix.", volumes_add_up),
+    Check(
+        "anonymized",
+        "verifier",
+        True,
+        "Counts the people behind every flow again, from the rows before anonymisation, and checks that flows are "
+        "disjoint and volumes add up. Shares no code with the anonymisers.",
+        verifier,
+    ),
+    Check(
+        "anonymized",
+        "auditor",
+        True,
+        "Compares the release with every published one of the same people: no difference may isolate fewer than k.",
+        auditor,
+    ),
+    Check("metrics", "suppression", False, "S, the suppressed share, stays within its budget.", budget),
+    Check(
+        "metrics",
+        "drift_S",
+        False,
+        "The suppressed share against the trailing weeks.",
+        against_usual("metrics", "S_share", lambda product: product.checks.max_drift),
+    ),
+    Check(
+        "metrics",
+        "drift_Gbar",
+        False,
+        "The mean generalisation error against the trailing weeks.",
+        against_usual("metrics", "Gbar", lambda product: product.checks.max_drift),
+    ),
+    Check("published", "sealed", True, "The release in the store agrees with its sealed manifest.", sealed),
+    Check("published", "volume", False, "Flows against the trailing weeks.", volume("published", "flows")),
+)

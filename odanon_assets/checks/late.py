@@ -1,0 +1,20 @@
+"""Data that comes for a day after it was published: counted, not published (PRIVACY rule 11)."""
+
+from datetime import date
+
+from odanon.product import Product
+from odanon_assets.checks.check import Check, Verdict
+from odanon_assets.lake.lake import Lake
+
+
+def _in_time(product: Product, lake: Lake, day: date) -> Verdict:
+    return Verdict(True, "the day was open, or nothing came after it was published")
+
+
+def late_verdict(points: int, k: int) -> Verdict:
+    """Data that came for a published day; numbers below k stay unsaid."""
+    sentence = "the source changed after the day was published; what came is counted and not published"
+    return Verdict(False, sentence, {"late_points": points} if abs(points) >= k else {})
+
+
+LATE_DATA = Check("traces", "late_data", False, "Data for a published day is counted, not published.", _in_time)

@@ -1,0 +1,81 @@
+"""Counts of a day: against its usual ones, shares against their limits, and whether nothing is lost between stages."""
+
+from collections.abc import Callable
+from datetime import date
+
+from odanon.product import Product
+from odanon_assets.checks.check import Run, Verdict
+from odanon_assets.checks.history import usual
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake
+
+
+def volume(stage: str, figure: str) -> Run:
+    """A count against the same weekday of the trailing weeks."""
+    return against_usual(stage, figure, lambda product: product.checks.max_change)
+
+
+def against_usual(stage: str, figure: str, limit_of: Callable[[Product], float]) -> Run:
+    """A figure against the median of the days before."""
+
+    def run(product: Product, lake: Lake, day: date) -> Verdict:
+        value = lake.figures(product.product, stage, day).get(figure)
+        before = usual(product, lake, day, stage, figure)
+        if value is None or before is None:
+            return Verdict(True, "not enough earlier days to compare with")
+        change = (value - before) / before if before else float(value != before)
+        limit = limit_of(product)
+        return Verdict(
+            abs(change) <= limit,
+            f"{figure} changed by {change:+.0%} against the median of the days before; the limit is {limit:.0%}",
+            {"change": round(change, 3)},
+        )
+
+    return run
+
+
+def within_limit(stage: str, figure: str, words: str, limit: str) -> Run:
+    """A share against a limit of the product file."""
+
+    def run(product: Product, lake: Lake, day: date) -> Verdict:
+        share, most = lake.figures(product.product, stage, day).get(figure, 0.0), getattr(product.checks, limit)
+        if share <= most:
+            return Verdict(True, f"{share:.2%} of {words}; the limit is {most:.1%}", {"share": round(share, 5)})
+        return Verdict(False, f"{share:.1%} of {words}, above checks.{limit} = {most:.1%}", {"share": round(share, 5)})
+
+    return run
+
+
+def rows_add_up(product: Product, lake: Lake, day: date) -> Verdict:
+    """Every row that was read is kept or counted by why it is not."""
+    seen = lake.figures(product.product, "traces", day)
+    parts = sum(seen[name] for name in ("points", "quarantined", "duplicates", "outside_window"))
+    missing = seen["points_read"] - parts
+    return Verdict(missing == 0, "kept + quarantined + duplicates + outside the window = read" + _off(missing))
+
+
+def trips_add_up(product: Product, lake: Lake, day: date) -> Verdict:
+    """Every trip is in the matrix or counted by why it is not."""
+    if product.source.instance.enters == "od":
+        return Verdict(True, "the source gives OD rows; there are no trips before them")
+    trips, od = (lake.figures(product.product, stage, day) for stage in ("trips", "od"))
+    unknown = round(od["unknown_zone_share"] * trips["trips"])
+    missing = trips["trips"] - od["od_trips"] - unknown - od["intrazonal_dropped"]
+    return Verdict(missing == 0, "trips in the matrix + unknown zones + dropped within a tile = trips" + _off(missing))
+
+
+def volumes_add_up(product: Product, lake: Lake, day: date) -> Verdict:
+    """Every trip of the matrix is in a flow or suppressed."""
+    assigned = read_frame(lake.read(product.product, "anonymized", day) / "assignment.parquet", ["trips"])
+    missing = lake.figures(product.product, "od", day)["od_trips"] - int(assigned["trips"].sum())
+    return Verdict(missing == 0, "published + suppressed = trips of the matrix" + _off(missing))
+
+
+def covers(product: Product, lake: Lake, day: date) -> Verdict:
+    """Every tile of the matrix has a place in the hierarchy."""
+    tiles = lake.figures(product.product, "od", day)["tiles"], lake.figures(product.product, "hierarchy", day)["tiles"]
+    return Verdict(tiles[0] <= tiles[1], f"the hierarchy has {tiles[1]} tiles, the matrix uses {tiles[0]}")
+
+
+def _off(missing: int) -> str:
+    return "" if missing == 0 else " does not hold; a stage loses or invents rows"
