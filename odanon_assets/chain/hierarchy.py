@@ -8,11 +8,18 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet, to_parquet
 from odanon.product import Product
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
+
+FIGURES = (
+    Figure("nodes", "nodes", "tiles and areas of the tree", kind="size"),
+    Figure("tiles", "tiles", "leaves of the tree", kind="size"),
+    Figure("levels", "levels", "levels of the tree", kind="size"),
+)
 
 
 def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from odanon.model.release import Release
 from odanon.product import Product
 from odanon.risk.bands import rounded
 from odanon.risk.closeness import MOST_MOVED
+from odanon.risk.figures import PREFIX
 from odanon.risk.membership import membership_auc
 from odanon.risk.report import RiskReport, risk_report
 from odanon_assets.chain.anonymized import by_segment
@@ -29,7 +30,6 @@ from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
 
-RISK = "risk_"  # how the figures of the risk report begin among those of the metrics
 _log = logging.getLogger("odanon")
 
 
@@ -56,7 +56,7 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             write_parquet(risk.flows, folder / "risk_flows.parquet")
             write_parquet(risk.origins, folder / "risk_origins.parquet")
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
-            combined |= {f"{RISK}{name}": value for name, value in {**risk.restricted(), **told}.items()}
+            combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         return write_figures(folder, combined)
 
 

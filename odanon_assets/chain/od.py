@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.product import Product
@@ -18,6 +19,16 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+
+FIGURES = (
+    Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="count"),
+    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count"),
+    Figure("time_bins", "time bins", "time bins with trips", kind="size"),
+    Figure("segments", "segments", "segments with trips", kind="size"),
+    Figure("tiles", "tiles", "tiles in use", kind="size"),
+    Figure("unknown_zone_share", "of the trips lie outside", "trips with an end outside the zoning", unit="share"),
+    Figure("intrazonal_dropped", "trips within a tile", "dropped, as the product's file says", kind="count"),
+)
 
 
 def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The last stage: assemble the public tables, verify and audit once more, publish."""
 
+from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -7,16 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.gate.published import TOTAL
+from odanon.metrics.measure import every_figure
+from odanon.model.figure import Figure
 from odanon.model.files import read_releases
 from odanon.model.promise import Promise
+from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
-from odanon.risk.report import PUBLIC as PUBLIC_RISKS
+from odanon.risk.figures import FIGURES as RISKS
 from odanon_assets.chain.hierarchy import read_tree
-from odanon_assets.chain.metrics import RISK
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
 from odanon_assets.gate.facts import release_facts
@@ -26,15 +28,15 @@ from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks
 
-# Metrics that are made public, rounded, and the plain words they are published under.
-_PUBLIC_METRICS = {
-    "flows": "flows",
-    "origin_areas": "origin_areas",
-    "destination_areas": "destination_areas",
-    "S_share": "suppressed_share",
-    "Gbar": "gbar",
-    "E": "reconstruction_loss",
-}
+FIGURES = (
+    Figure("flows", "flows", "rows of the public table", kind="size"),
+    Figure("zones", "zones", "areas of the public table", kind="size"),
+)
+# Figures of the public tables themselves; those of the metrics are declared by them.
+_OF_TABLES = (
+    Figure("trips_published", "trips published", "counted in some published flow", kind="count", headline=True),
+    Figure("persons_min_band", "people, at the fewest", "behind the smallest published flow", headline=True),
+)
 
 
 def published(
@@ -69,13 +71,15 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
     flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
+    metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"])
     manifest = {
         **facts,
         "title": product.title,
         "owner": product.owner,
         "licence": product.publish.licence,
         "promise": Promise.of(parameters).sentence,
-        "metrics": _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"]),
+        "metrics": metrics,
+        "figures": _declarations(metrics),
         "input_counts": _input_counts(product, lake, day, parameters["k"]),
         "verifier": "passed",
         "auditor": "passed",
@@ -121,24 +125,35 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
 
 
 def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
-    """Release-level figures; fewer than k suppressed trips look like none, in the loss that they cause too.
+    """The figures that are declared public, coarsely; fewer than k suppressed trips look like none in all of them.
 
-    The loss of fewer than k flows would show which of their tiles were visited, so it is not told.
+    What tells how much was suppressed is not told of fewer than k flows, which would show which of their tiles were visited.
     """
-    if "S" in figures and figures["S"] < k:
-        few = figures["S_share"]
-        figures = {
-            name: max(value - few, 0.0) if name in ("S_share", "E") else value for name, value in figures.items()
-        }
-    public: dict[str, Any] = {word: rounded(figures[name]) for name, word in _PUBLIC_METRICS.items() if name in figures}
-    risks = {f"{RISK}{name}" for name in PUBLIC_RISKS}  # rounded where they are made
-    public |= {name: value for name, value in figures.items() if name in risks}
+    few = figures["S_share"] if figures.get("S", k) < k else None
+    public: dict[str, Any] = {}
+    for figure in public_figures():
+        value = figures.get(figure.name)
+        if figure.public is None or value is None or (few is not None and figure.tells_suppressed == "yes"):
+            continue
+        value = max(value - few, 0.0) if few is not None and figure.tells_suppressed == "summand" else value
+        public[figure.public] = rounded(value)
     if len(flows) < k:
         public.pop("reconstruction_loss", None)
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
+
+
+def public_figures() -> tuple[Figure, ...]:
+    """Every figure of metrics and risks that may be made public."""
+    return tuple(figure for figure in (*every_figure().values(), *RISKS) if figure.public is not None)
+
+
+def _declarations(metrics: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the figures of a manifest mean, in the manifest itself."""
+    named = {figure.public or figure.name: figure for figure in (*public_figures(), *_OF_TABLES)}
+    return {name: named[name].declaration for name in metrics if name in named}
 
 
 def _smallest_band(bands: pd.Series) -> str:

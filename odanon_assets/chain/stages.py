@@ -5,14 +5,23 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from odanon.metrics.measure import every_figure
+from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.risk.figures import FIGURES as RISK_FIGURES
 from odanon_assets.chain.anonymized import anonymized
+from odanon_assets.chain.hierarchy import FIGURES as HIERARCHY_FIGURES
 from odanon_assets.chain.hierarchy import hierarchy
 from odanon_assets.chain.metrics import metrics
+from odanon_assets.chain.od import FIGURES as OD_FIGURES
 from odanon_assets.chain.od import od
+from odanon_assets.chain.published import FIGURES as PUBLISHED_FIGURES
 from odanon_assets.chain.published import published
+from odanon_assets.chain.staypoints import FIGURES as STAYPOINTS_FIGURES
 from odanon_assets.chain.staypoints import staypoints
+from odanon_assets.chain.traces import FIGURES as TRACES_FIGURES
 from odanon_assets.chain.traces import traces
+from odanon_assets.chain.trips import FIGURES as TRIPS_FIGURES
 from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -31,6 +40,7 @@ class Stage:
     plugins: tuple[str, ...]
     kinds: tuple[str, ...]
     description: str
+    figures: tuple[Figure, ...] = ()  # those of metrics are declared by the metrics
 
 
 def _published(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
@@ -47,6 +57,7 @@ STAGES = (
         ("python", "parquet"),
         "Location points of a local day and the hours around it. Bad rows are quarantined and counted by reason, "
         "ids become pseudonyms under the day's key, points are sorted into buckets of people. Restricted.",
+        TRACES_FIGURES,
     ),
     Stage(
         "staypoints",
@@ -55,6 +66,7 @@ STAGES = (
         ("staypoints", "engine"),
         ("python", "numba", "parquet"),
         "Where and when people stayed: runs of points that keep within a radius for a minimum time. Restricted.",
+        STAYPOINTS_FIGURES,
     ),
     Stage(
         "trips",
@@ -63,6 +75,7 @@ STAGES = (
         ("engine",),
         ("python", "parquet"),
         "Movements between consecutive stays that depart on the day. Restricted.",
+        TRIPS_FIGURES,
     ),
     Stage(
         "od",
@@ -72,6 +85,7 @@ STAGES = (
         ("python", "parquet"),
         "Trips per time bin, origin tile and destination tile, with the people behind them kept apart so that "
         "distinct people can be counted exactly. Restricted.",
+        OD_FIGURES,
     ),
     Stage(
         "hierarchy",
@@ -80,6 +94,7 @@ STAGES = (
         ("zoning", "hierarchy"),
         ("python", "parquet"),
         "The tree that says which tiles may be joined into larger areas.",
+        HIERARCHY_FIGURES,
     ),
     Stage(
         "anonymized",
@@ -107,6 +122,7 @@ STAGES = (
         ("parquet", "duckdb"),
         "The public tables: flows with zones, a report and a manifest. The stage verifies the release itself and "
         "refuses to publish what fails; a published day never changes.",
+        PUBLISHED_FIGURES,
     ),
 )
 
@@ -115,3 +131,9 @@ def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -
     """Run one stage for one day on the default root."""
     (run,) = (stage.run for stage in STAGES if stage.name == name)
     return run(product, Lake(default_root()), day, **plugins)
+
+
+def declared_figures() -> dict[str, Figure]:
+    """Every figure that a stage may tell, by name."""
+    of_stages = {figure.name: figure for stage in STAGES for figure in stage.figures}
+    return {**of_stages, **{figure.name: figure for figure in (*every_figure().values(), *RISK_FIGURES)}}

@@ -5,9 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from odanon.errors import OdanonError
+from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+
+FIGURES = (
+    Figure("staypoints", "stay points", "stays found", kind="count"),
+    Figure("people_with_stays", "people with stays", "people who stayed somewhere", kind="count"),
+)
 
 
 def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from odanon.engines.points import bucket_name
 from odanon.errors import OdanonError
+from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.reading.pseudonym import pseudonyms, window_key
@@ -18,6 +19,17 @@ from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+
+FIGURES = (
+    Figure("points", "points", "location points kept", kind="count"),
+    Figure("people", "people", "people with points", kind="count"),
+    Figure("points_read", "points read", "rows of the source", kind="count"),
+    Figure("outside_window", "points outside", "rows of other days", kind="count"),
+    Figure("duplicates", "duplicates", "rows that repeat another", kind="count"),
+    Figure("quarantined", "bad rows", "rows put into quarantine", kind="count"),
+    Figure("quarantined_share", "of the rows are bad", "rows put into quarantine over rows read", unit="share"),
+    Figure("unreadable_neighbours", "unreadable files", "of days around, passed over", kind="size"),
+)
 
 
 def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:

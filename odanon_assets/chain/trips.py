@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.staypoints.places import Places
@@ -15,6 +16,11 @@ from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+
+FIGURES = (
+    Figure("trips", "trips", "movements between stays that depart on the day", kind="count"),
+    Figure("people_with_trips", "people with trips", "people who moved", kind="count"),
+)
 
 
 def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:

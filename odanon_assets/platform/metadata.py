@@ -16,45 +16,36 @@ from dagster import (
     TableSchema,
 )
 
+from odanon.model.figure import Figure
 from odanon.product import Product
-from odanon_assets.chain.metrics import RISK
+from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
 from odanon_assets.platform.partitions import asset_key
 
-# Figures that count no people and no rows of people.
-_HARMLESS = {
-    "cpu_seconds",
-    "destination_areas",
-    "flows",
-    "fresh",
-    "levels",
-    "nodes",
-    "origin_areas",
-    "peak_memory_mb",
-    "seconds",
-    "segments",
-    "tiles",
-    "time_bins",
-    "unreadable_neighbours",
-    "zones",
-}
-_RATIOS = {"D", "E", "Gbar", "S_share", "quarantined_share", "unknown_zone_share"}
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
-# From which fewer than k suppressed trips could be computed.
-_TELL_SUPPRESSED = {"D", "E", "G", "S_share", "absolute_error", "published"}
 _STEPS = (10, 5, 2, 1)
+# What is told of every stage.
+_OF_RUNS = {
+    figure.name: figure
+    for figure in (
+        Figure("seconds", "seconds", "time that the stage took", "s", kind="size"),
+        Figure("cpu_seconds", "CPU seconds", "work that the stage took", "s", kind="size"),
+        Figure("peak_memory_mb", "peak memory", "of the process while the stage worked", "MB", kind="size"),
+    )
+}
 
 
 def stage_metadata(figures: dict[str, Any], k: int) -> dict[str, Any]:
-    """The figures of a stage fit for the UI."""
+    """The figures of a stage fit for the UI, as they declare themselves; an undeclared number counts people."""
     shown: dict[str, Any] = {}
-    hidden = _TELL_SUPPRESSED if 0 < figures.get("S", 0) < k else set()
+    declared, few = {**declared_figures(), **_OF_RUNS}, 0 < figures.get("S", 0) < k
     for name, value in figures.items():
-        if name in hidden:
+        figure = declared.get(name)
+        if few and figure is not None and figure.tells_suppressed != "no":
             continue
-        if isinstance(value, bool | str) or name in _HARMLESS | _RATIOS or name.startswith(RISK):
+        if isinstance(value, bool | str) or (figure is not None and figure.kind in ("ratio", "size")):
             shown[name] = value
-        elif name == "min_persons":
+        elif figure is not None and figure.kind == "fewest":
             shown |= _smallest(value, k)
         elif isinstance(value, int | float) and not 0 < value < k:
             shown[name] = value

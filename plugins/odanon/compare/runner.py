@@ -77,5 +77,6 @@ def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
     everybody_first = table["segment"].where(table["segment"] != EVERYBODY, "")
     ranked = table.assign(segment=everybody_first).sort_values(order)
     table = table.loc[ranked.index].reset_index(drop=True)
-    columns = [*_FIRST, *(name for name in every_figure() if name in table), "cpu_s", "peak_mb"]
+    headed = [name for name, figure in every_figure().items() if name in table or (figure.symbol and figure.best)]
+    columns = [*_FIRST, *headed, "cpu_s", "peak_mb"]
     return table.reindex(columns=[*columns, *(name for name in table.columns if name not in columns)])

@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 import shapely
 
+from odanon.metrics.measure import every_figure
+
 LYON = (45.76, 4.84)
 TILE, ROOT = 9, 6
 K = 10
@@ -184,6 +186,7 @@ def _record(flows: pd.DataFrame, zones: pd.DataFrame, trips: int) -> dict[str, A
             "reconstruction_loss": 0.62,
             "persons_min_band": "10-19",
         },
+        "figures": {figure.public: figure.declaration for figure in every_figure().values() if figure.public},
         "verifier": "passed",
         "auditor": "passed",
         "versions": {"odanon": "0.1.0", "python": "3.11"},

@@ -8,6 +8,7 @@ from typing import Any
 import gate_town as gate
 import pytest
 from gate_town import DAY, people, town
+from open_door import open_door
 
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
@@ -61,6 +62,7 @@ def product(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
     return town(workspace, checks={"max_anonymize": "2s"})
 
 
+@pytest.mark.parametrize("door", ["shut", "open"])
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
@@ -73,9 +75,12 @@ def product(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_bad_anonymiser_publishes_nothing(
-    bad: Any, said: str, product: Product, monkeypatch: pytest.MonkeyPatch
+    bad: Any, said: str, door: str, product: Product, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """At the library's door, and at the gate behind it should the door let it pass."""
     monkeypatch.setattr(AtgJoint, "anonymize", bad)
+    if door == "open":
+        open_door(monkeypatch)
     (result,) = run_days(product, [DAY], resume=False)
     assert said in result.error
     assert "person 17" not in result.error
@@ -88,6 +93,7 @@ def test_a_bad_anonymiser_does_not_replace_a_release_by_a_named_act_either(
 ) -> None:
     first, store, act = gate.published(product), open_store(product), Act("Ada", "the antennas were wrong")
     monkeypatch.setattr(AtgJoint, "anonymize", below_k)
+    open_door(monkeypatch)
     gate.write(default_root().parent, people(seed=2))
     gate.made(product)
     with pytest.raises(OdanonError, match=r"at-least-k: .*the earlier release, if any, stays"):

@@ -10,6 +10,7 @@ import pandas as pd
 import psycopg2
 import pytest
 from dagster import AssetCheckKey, AssetKey, AssetSelection, DagsterInstance, materialize
+from open_door import open_door
 from product_example import small_product
 
 from odanon.errors import OdanonError
@@ -142,6 +143,10 @@ def test_a_bad_anonymiser_publishes_nothing(workspace: Path, monkeypatch: pytest
     product = small_product(workspace)
     monkeypatch.setattr(type(product.anonymize.instance), "anonymize", leaky)
     error = next(run_days(product, [DAY], resume=False)).error
+    assert error.startswith("the verifier refuses what AtgJoint made: at-least-k")
+    assert not (workspace / "data" / "work" / "small" / "anonymized" / "date=2026-03-02").exists()
+    open_door(monkeypatch)
+    error = next(run_days(product, [DAY], resume=False)).error
     assert error.startswith("check verifier failed: at-least-k")
     assert EmbeddedStore(workspace / "data").windows("small") == []
 
@@ -150,6 +155,7 @@ def test_publishing_alone_is_refused_too(workspace: Path, monkeypatch: pytest.Mo
     """A blocking check holds only inside its run, so the publishing stage verifies by itself."""
     product = small_product(workspace)
     monkeypatch.setattr(type(product.anonymize.instance), "anonymize", leaky)
+    open_door(monkeypatch)
     next(run_days(product, [DAY], resume=False))
     for stage in ("metrics", "published"):
         plugins = {"zoning": product.zoning.instance} if stage == "published" else {}

@@ -10,8 +10,7 @@ import pytest
 from gate_town import DAY, people, published, town, visible
 
 from odanon.product import Product
-from odanon.risk.report import PUBLIC
-from odanon_assets.chain.metrics import RISK
+from odanon.risk.figures import FIGURES, PREFIX
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
@@ -31,7 +30,7 @@ def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(product: Product, release: str) -> dict[str, Any]:
     """The public figures of the risk report of a release."""
     metrics = json.loads(open_store(product).manifest_text(release))["metrics"]
-    return {name.removeprefix(RISK): value for name, value in metrics.items() if name.startswith(RISK)}
+    return {name.removeprefix(PREFIX): value for name, value in metrics.items() if name.startswith(PREFIX)}
 
 
 def tables(product: Product) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -54,7 +53,7 @@ def test_a_release_has_its_report(folder: Path) -> None:
     restricted = Lake(default_root()).figures("town", "metrics", DAY)
     assert 0 < restricted["risk_minimality_mean"] < 1
     assert 0 < restricted["risk_total_variation_mean"] <= restricted["risk_total_variation_max"] <= 1
-    assert figures.keys() == set(PUBLIC)
+    assert figures.keys() == {figure.name.removeprefix(PREFIX) for figure in FIGURES if figure.public}
     assert figures["homogeneity_mean"] >= origins["homogeneity"].min()
     assert "Risk that remains" in open_store(product).report(release)
     assert list(default_root().rglob("risk_*.parquet"))
