@@ -29,7 +29,7 @@ def latest_summary(product: Product) -> dict[str, Any] | None:
     release = store.released(name, days[-1])
     manifest = json.loads(store.manifest_text(str(release)))
     stages = {stage: lake.figures(name, stage, days[-1]) for _, stage, _ in _INPUT}
-    folder: Path | None = store.current(name, days[-1]) if isinstance(store, EmbeddedStore) else None
+    folder: Path | None = store.window_folder(name, days[-1]) if isinstance(store, EmbeddedStore) else None
     return {
         "days": days,
         "folder": folder,
