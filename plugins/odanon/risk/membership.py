@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import FloatArray as Floats
@@ -102,6 +101,8 @@ def expected_trips(release: Release, tree: Hierarchy) -> Floats:
 
 def auc(absent: npt.ArrayLike, present: npt.ArrayLike) -> float:
     """The chance that a release with the target scores above one without; ties count half."""
+    from scipy.stats import rankdata
+
     without, with_target = np.asarray(absent), np.asarray(present)
     ranks = rankdata(np.concatenate([without, with_target]))
     n, m = len(without), len(with_target)
