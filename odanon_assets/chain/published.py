@@ -25,7 +25,6 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks
 
 FIGURES = (
@@ -58,8 +57,8 @@ def published(
             "flows": len(bundle.flows),
             "zones": len(bundle.zones),
         }
-        if isinstance(store, EmbeddedStore):
-            figures["folder"] = str(store.current(product.product, day))
+        if (folder := store.window_folder(product.product, day)) is not None:
+            figures["folder"] = str(folder)
         return write_figures(receipt, figures)
 
 

@@ -19,7 +19,6 @@ from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.stores.choice import open_store
-from odanon_assets.stores.embedded import EmbeddedStore
 
 PANEL = ("Run and watch", 2)
 _INPUT = {
@@ -47,7 +46,7 @@ def print_summary(console: Console, product: Product) -> None:
         console.print(f"nothing is published yet for {product.product}")
         return
     manifest = json.loads(store.manifest_text(str(store.released(product.product, days[-1]))))
-    folder = store.current(product.product, days[-1]) if isinstance(store, EmbeddedStore) else None
+    folder = store.window_folder(product.product, days[-1])
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)

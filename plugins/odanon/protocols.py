@@ -17,6 +17,7 @@ from odanon.model.tiles import ObjectArray, Tiles
 if TYPE_CHECKING:
     import pandas as pd
 
+    from odanon.checking import CheckedDay, Verdict
     from odanon.engines.points import Collected
     from odanon.notify.alert import Alert
 
@@ -121,6 +122,15 @@ class Metric(Protocol):
 
     def combine(self, figures: "pd.DataFrame") -> dict[str, float]:
         """Figures of a window from those of its matrices, one row each."""
+
+
+class DayCheck(Protocol):
+    """Looks at a day after one of its stages (`odanon.checks`); a blocking one ends the day, any other warns."""
+
+    stage: ClassVar[str]
+    blocking: ClassVar[bool]
+
+    def run(self, day: "CheckedDay") -> "Verdict": ...
 
 
 class Engine(Protocol):

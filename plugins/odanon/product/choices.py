@@ -81,6 +81,10 @@ class Metric(PluginChoice):
     stage: ClassVar[str] = "metrics"
 
 
+class CheckChoice(PluginChoice):
+    stage: ClassVar[str] = "checks"
+
+
 class Engine(PluginChoice):
     stage: ClassVar[str] = "engine"
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.tiles import Tiles
+from odanon.reconstruct.areas import checked
 
 if TYPE_CHECKING:
     from geopandas import GeoSeries
@@ -65,8 +66,6 @@ def by_zoning(tiles: Tiles, zoning: Any) -> pd.Series:
 def by_polygons(tiles: Tiles, areas: "GeoSeries") -> pd.Series:
     """The polygon (its index) that holds each tile's centre; where polygons overlap, the first one."""
     import shapely
-
-    from odanon.reconstruct.areas import checked
 
     areas = checked(areas)
     centre = shapely.points(tiles.lon, tiles.lat)
