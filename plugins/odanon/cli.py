@@ -7,8 +7,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from odanon.commands.listing import PANELS, Offer, listing, offers
 from odanon.errors import OdanonError
+from odanon.listing import PANELS, Offer, listing, offers
 
 _MARKUP: Literal["markdown"] = "markdown"
 
