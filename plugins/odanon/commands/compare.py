@@ -1,27 +1,33 @@
 """`odanon compare`: many algorithms on one table, measured alike."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
 from odanon.commands.table_options import with_table
 from odanon.commands.values import duration
+from odanon.compare.cross import cross_table
+from odanon.compare.page import comparison_page
+from odanon.compare.plan import Case, Plan, cases, crossed
+from odanon.compare.runner import run_plan, tidy
+from odanon.errors import OdanonError
+from odanon.metrics.measure import every_figure
+from odanon.metrics.volumes import SUFFIX
+from odanon.tables.read import Loaded, TableInput
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from odanon.compare.plan import Case
-    from odanon.tables.read import Loaded, TableInput
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(compare)
+PANEL = ("One table", 2)
+_OTHERS = tuple(suffix for suffix in SUFFIX.values() if suffix)  # of figures that sum people or weights
 
 
 @with_table
 def compare(
-    table: "TableInput",
+    table: TableInput,
     out: Annotated[Path, typer.Option(help="Folder for results; running again continues where it stopped.")],
     algorithms: Annotated[str, typer.Option(help="all, or names separated by commas.")] = "all",
     k: Annotated[str, typer.Option(help="Values of k separated by commas.")] = "5,10,20",
@@ -42,17 +48,6 @@ def compare(
     For instance: `odanon compare trips.parquet --person user --k 5,10 --algorithms atg-joint,odkanon --out compared`.
     A weighted survey: `odanon compare survey.csv --person id --weight w --protect participants,population --by sex ...`.
     """
-    from dataclasses import replace
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from odanon.compare.cross import cross_table
-    from odanon.compare.page import comparison_page
-    from odanon.compare.plan import Plan, cases
-    from odanon.compare.runner import run_plan, tidy
-    from odanon.errors import OdanonError
-
     if by is not None and protect is None:
         raise OdanonError("--by splits a cross table; add --protect participants,population")
     planned = cases(algorithms, k, "persons" if protect else unit, suppression)
@@ -83,10 +78,7 @@ def compare(
     typer.echo(f"written to {out}: report.html{files}, runs/")
 
 
-def _crossed(planned: "tuple[Case, ...]", protect: str, loaded: "Loaded") -> "tuple[Case, ...]":
-    from odanon.compare.plan import crossed
-    from odanon.errors import OdanonError
-
+def _crossed(planned: tuple[Case, ...], protect: str, loaded: Loaded) -> tuple[Case, ...]:
     matrices = loaded.matrices.values()
     if any(od.person is None or od.weight is None for od in matrices):
         raise OdanonError("--protect compares persons with the weights they stand for; add --person and --weight")
@@ -94,24 +86,27 @@ def _crossed(planned: "tuple[Case, ...]", protect: str, loaded: "Loaded") -> "tu
     return crossed(planned, protect, weight / sum(od.volume for od in matrices), loaded.segments)
 
 
-def _print_tables(tables: "dict[str, pd.DataFrame]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    columns = {
-        "comparison": (
-            *("algorithm", "k", "status", "Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "GDM"),
-            *("origin_areas", "destination_areas", "cpu_s", "peak_mb"),
-        ),
-        "cross": (
-            *("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below"),
-            *("origins", "destinations", "Gbar", "E", "C_AVG"),
-        ),
+def _print_tables(tables: dict[str, pd.DataFrame]) -> None:
+    """The cross table where there is one, else the comparison; figures with a symbol are worth a column."""
+    first = {
+        "comparison": ("algorithm", "k", "status"),
+        "cross": ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below"),
+    }
+    last = {
+        "comparison": ("origin_areas", "destination_areas", "cpu_s", "peak_mb"),
+        "cross": ("origins", "destinations"),
     }
     name = "cross" if "cross" in tables else "comparison"
+    table = tables[name].dropna(axis="columns", how="all")
+    columns = [column for column in (*first[name], *_measured(), *last[name]) if column in table]
     shown = Table(box=None)
-    for column in columns[name]:
+    for column in columns:
         shown.add_column(column.replace("_areas", "s"), justify="right", no_wrap=True)
-    for row in tables[name][list(columns[name])].to_dict("records"):
+    for row in table[columns].to_dict("records"):
         shown.add_row(*(f"{value:,.4g}" if isinstance(value, float) else str(value) for value in row.values()))
     Console(width=160).print(shown)
+
+
+def _measured() -> list[str]:
+    """Figures of the trips with a symbol, under their names in the files; those of people and weights are only there."""
+    return [figure.name for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
