@@ -46,7 +46,9 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
     with lake.new(product.product, "traces", day) as folder:
         write_people(product, source, key, folder)
         if source.enters == "traces":
-            tally, kept, people = _shuffle_points(cast(TraceSource, source), start, end, product.context, key, engine, folder)
+            tally, kept, people = _shuffle_points(
+                cast(TraceSource, source), start, end, product.context, key, engine, folder
+            )
         else:
             tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         figures = {

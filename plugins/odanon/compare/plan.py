@@ -126,7 +126,7 @@ def crossed(planned: tuple[Case, ...], protect: str, mean_weight: float, segment
     for view in views:
         if view not in units:
             raise OdanonError(f"--protect {view}: choose participants, population or both, separated by a comma")
-    counted = [case for case in planned if case.create().verifiable]
+    counted = [case for case in planned if getattr(registry.find("anonymize", case.algorithm).cls, "verifiable", True)]
     if not counted:
         raise OdanonError("--protect compares true counts and these algorithms add noise; choose others")
     return tuple(
