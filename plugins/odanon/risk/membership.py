@@ -6,8 +6,6 @@ the target is in it. The area under the curve (AUC) over many releases with and 
 attacker who guesses and 1 for one who knows.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -17,11 +15,12 @@ from odanon.model.hierarchy import FloatArray as Floats
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.protocols import Anonymizes
 
 _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 
 
-def membership_auc(anonymizer: Any) -> dict[str, float]:
+def membership_auc(anonymizer: Anonymizes) -> dict[str, float]:
     """Mean AUC over all people of the city, of tables that are `unprotected` and of those that are `released`.
 
     Every release is made from a random half of the people, so that each person is in about half of them. There is no
