@@ -66,7 +66,7 @@ def _advice(product: str, failed: list[DayResult]) -> Iterator[str]:
         yield f"{_names(days)}: once repaired, the same command with --resume tries again"
     if days := by_standing["published"]:
         act = f"odanon supersede {product} --date {days[0]} --by NAME --reason WHY"
-        yield f"{_names(days)}: published before and left as it was; to replace it by what this run made: {act}"
+        yield f"{_names(days)}: published before and left as it was; if the auditor agrees, what was made now replaces it: {act}"
     if days := by_standing["purged"]:
         yield f"{_names(days)}: purged, and never published again"
 

@@ -44,7 +44,7 @@ def _loaded(offer: Offer) -> Any:
             app.command(offer.name)(behind)
         return get_group(app).commands[offer.name]
     except Exception as error:
-        raise offer.broken(f"{type(error).__name__} when its options were read: {error}") from error
+        raise offer.broken("its options cannot be read", error) from error
 
 
 def _main() -> None:

@@ -32,9 +32,10 @@ class Offer:
     def packages(self) -> str:
         return ", ".join(sorted({point.dist.name if point.dist else "an unknown package" for point in self.points}))
 
-    def broken(self, why: str) -> OdanonError:
-        """The sentence of a command that cannot be called."""
-        return OdanonError(f"the command {self.name!r} of {self.packages} is broken: {why}")
+    def broken(self, why: str, error: BaseException | None = None) -> OdanonError:
+        """The sentence of a command that cannot be called, with the first line of what a stranger's module says."""
+        said = "" if error is None else f" ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        return OdanonError(f"the command {self.name!r} of {self.packages} is broken: {why}{said}")
 
     def load(self) -> Any:
         """What is behind the command; whatever goes wrong with a stranger's module is one sentence."""
@@ -43,7 +44,7 @@ class Offer:
         try:
             return self.points[0].load()
         except (Exception, SystemExit) as error:
-            raise self.broken(f"{type(error).__name__} when it was loaded: {error}") from error
+            raise self.broken("it cannot be imported", error) from error
 
 
 @dataclass(frozen=True)
