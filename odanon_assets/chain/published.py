@@ -15,6 +15,7 @@ from odanon.model.promise import Promise
 from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
 from odanon.product import Product
+from odanon.protocols import Zoning
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
 from odanon.risk.figures import FIGURES as RISKS
@@ -39,7 +40,7 @@ _OF_TABLES = (
 
 
 def published(
-    product: Product, lake: Lake, day: date, *, zoning: Any, store: Store, act: Act | None = None
+    product: Product, lake: Lake, day: date, *, zoning: Zoning, store: Store, act: Act | None = None
 ) -> dict[str, Any]:
     """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
 
@@ -62,7 +63,7 @@ def published(
         return write_figures(receipt, figures)
 
 
-def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
+def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
     """The public tables, report and manifest of a day; the same bytes for the same input."""
     name, facts = product.product, release_facts(product, lake, day)
     release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]

@@ -117,7 +117,10 @@ def _recorded(
     """An event of a day as Dagster keeps it."""
     match event:
         case Made(stage, figures):
-            metadata = {**table_metadata(product, stage), **stage_metadata(figures, product.anonymize.instance.k)}
+            metadata = {
+                **table_metadata(product, stage),
+                **stage_metadata(figures, product.anonymize.instance.promise.k),
+            }
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
         case Shown():
             yield from segment_events(instance, product, day, event)

@@ -60,6 +60,14 @@ class TellsState(Protocol):
         """A text that changes when the data of these days do."""
 
 
+@runtime_checkable
+class KnowsPeople(Protocol):
+    """A source with a table of people."""
+
+    def persons(self) -> "Iterator[pd.DataFrame]":
+        """Frames of ids and attributes."""
+
+
 class StayDetector(Protocol):
     """Finds stays (`odanon.staypoints`)."""
 

@@ -233,7 +233,7 @@ class Product(Section):
 
     @model_validator(mode="after")
     def _person_protection(self) -> "Product":
-        if not getattr(self.anonymize.instance, "verifiable", True):
+        if not self.anonymize.instance.verifiable:
             raise ValueError(
                 f"anonymize.plugin {self.anonymize.plugin} makes noisy counts, which the verifier cannot prove and the"
                 " pipeline does not publish; choose another, or try it with `odanon anonymize`"
