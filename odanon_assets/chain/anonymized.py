@@ -11,6 +11,7 @@ from odanon.gate.published import TOTAL
 from odanon.model.files import write_releases
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
 from odanon.product import Product
@@ -38,7 +39,7 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
-            promised = product.anonymize.instance.promise
+            promised = product.anonymize.promise
             releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
         write_releases(folder, releases, tree, tree)
         if product.segmented:
@@ -73,5 +74,5 @@ def by_segment(
 ) -> dict[str, tuple[ODMatrix, Release]]:
     """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
     matrices = {str(name): bin_matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
-    parts = split_by_segment(whole, matrices, anonymize.promise, tree, tree)
+    parts = split_by_segment(whole, matrices, Promise.of(parameters_of(anonymize)), tree, tree)
     return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}

@@ -73,7 +73,7 @@ def run_day(
                 wanted = {name: plugins[name] for name in stage.plugins}
                 late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
                 if late is not None:
-                    yield Checked(LATE_DATA, late_verdict(late, product.anonymize.instance.promise.k))
+                    yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
                 figures = _measured(product, stage.name, day, wanted)
                 if stage.name == "published" and product.segmented:

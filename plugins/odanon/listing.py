@@ -19,6 +19,7 @@ from odanon.errors import OdanonError
 GROUP = "odanon.commands"
 PANELS = ("Run and watch", "One table", "Traces", "Stores", "Plugins", "Other packages")
 _UNPLACED = (PANELS[-1], 0)
+_AMBIGUOUS = "two installed packages offer it; uninstall or rename one of them"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Offer:
 
     def broken(self, why: str, error: BaseException | None = None) -> OdanonError:
         """The sentence of a command that cannot be called, with the first line of what a stranger's module says."""
-        said = "" if error is None else f" ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        first_line = str(error).partition("\n")[0]
+        said = "" if error is None else f" ({type(error).__name__}: {first_line})"
         return OdanonError(f"the command {self.name!r} of {self.packages} is broken: {why}{said}")
 
     def load(self) -> Any:
@@ -54,9 +56,6 @@ class Listing:
     help: str
     panel: str
     place: int
-
-
-_AMBIGUOUS = "two installed packages offer it; uninstall or rename one of them"
 
 
 class _BrokenError(Exception):

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.model.tiles import ObjectArray, Tiles
 
@@ -107,9 +106,6 @@ class Anonymizes(Protocol):
 
     overlapping: ClassVar[bool]
     verifiable: ClassVar[bool]
-
-    @property
-    def promise(self) -> Promise: ...
 
     @property
     def sentence(self) -> str: ...

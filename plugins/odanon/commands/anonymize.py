@@ -50,7 +50,7 @@ def anonymize(
         status.update("writing ...")
         write_folder(out, released, tree, loaded.tiles, anonymizer, algorithm)
     _print_figures(released.figures, out, noisy=not released.verified)
-    typer.echo(anonymizer.sentence)
+    typer.echo(released.sentence)
 
 
 def _print_figures(figures: dict[str, float], out: Path, *, noisy: bool) -> None:

@@ -1,8 +1,9 @@
 """`odanon compare`: many algorithms on one table, measured alike."""
 
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -22,6 +23,7 @@ from odanon.metrics.volumes import SUFFIX
 from odanon.tables.read import Loaded, TableInput
 
 PANEL = ("One table", 2)
+_WIDEST = 1000
 _OTHERS = tuple(suffix for suffix in SUFFIX.values() if suffix)  # of figures that sum people or weights
 
 
@@ -87,26 +89,36 @@ def _crossed(planned: tuple[Case, ...], protect: str, loaded: Loaded) -> tuple[C
 
 
 def _print_tables(tables: dict[str, pd.DataFrame]) -> None:
-    """The cross table where there is one, else the comparison; figures with a symbol are worth a column."""
-    first = {
-        "comparison": ("algorithm", "k", "status"),
-        "cross": ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below"),
-    }
-    last = {
-        "comparison": ("origin_areas", "destination_areas", "cpu_s", "peak_mb"),
-        "cross": ("origins", "destinations"),
-    }
+    """The cross table where there is one, else the comparison; no column is cut, however narrow the terminal."""
     name = "cross" if "cross" in tables else "comparison"
     table = tables[name].dropna(axis="columns", how="all")
-    columns = [column for column in (*first[name], *_measured(), *last[name]) if column in table]
+    columns = [column for column in _columns(name) if column in table]
     shown = Table(box=None)
     for column in columns:
         shown.add_column(column.replace("_areas", "s"), justify="right", no_wrap=True)
     for row in table[columns].to_dict("records"):
-        shown.add_row(*(f"{value:,.4g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(width=160).print(shown)
+        shown.add_row(*(_cell(str(column), value) for column, value in row.items()))
+    width = Console(width=_WIDEST).measure(shown).maximum
+    Console(width=width).print(shown)
 
 
-def _measured() -> list[str]:
-    """Figures of the trips with a symbol, under their names in the files; those of people and weights are only there."""
-    return [figure.name for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
+def _columns(name: str) -> tuple[str, ...]:
+    """What is worth a column: figures of trips that have a symbol, under their names in the files.
+
+    Beside the many columns of a cross table only headlines find a place; figures of people and weights are in the files.
+    """
+    headed = [figure for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
+    if name == "cross":
+        who = ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below")
+        return (*who, "origins", "destinations", *(figure.name for figure in headed if figure.headline))
+    measured = [figure.name for figure in headed]
+    return ("algorithm", "k", "status", *measured, "origin_areas", "destination_areas", "cpu_s", "peak_mb")
+
+
+def _cell(column: str, value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if isnan(value):
+        return "–"
+    declared = every_figure().get(column)
+    return f"{value:,.4g}" if declared is None else declared.in_words(value)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_serializer, model_validator
 
 from odanon import protocols, registry
+from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
 
 
@@ -80,6 +81,11 @@ class HierarchyChoice(PluginChoice):
 class Anonymize(PluginChoice):
     stage: ClassVar[str] = "anonymize"
     instance: SkipValidation[protocols.Anonymizes] = Field(exclude=True, repr=False)
+
+    @property
+    def promise(self) -> Promise:
+        """What the product's file promises, read from its parameters and not asked of the plugin."""
+        return Promise.of(self.parameters)
 
 
 class Metric(PluginChoice):
