@@ -44,12 +44,13 @@ def published(
 ) -> dict[str, Any]:
     """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
 
-    Both are asked right before the release is written, while the store holds the window's lock and nobody else can
-    publish anything of the same data and time. An `act` replaces a release that the window already shows.
+    The day is held while its bundle is built from the tables, verified and written, so that what is verified is what is
+    published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
+    same data and time. An `act` replaces a release that the window already shows.
     """
-    bundle = make_bundle(product, lake, day, zoning)
-    with lake.locked(data_locks(bundle.manifest)):
-        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle.manifest), act)
+    with lake.holding(product.product, day), lake.locked(data_locks(release_facts(product, lake, day))):
+        bundle = make_bundle(product, lake, day, zoning)
+        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle), act)
         confirm(lake, bundle.manifest)
     with lake.new(product.product, "published", day) as receipt:
         figures = {
@@ -71,6 +72,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
+    used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
+    zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
     metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"])
     manifest = {
         **facts,
