@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,11 @@ STRESS = bool(os.environ.get("ODANON_STRESS"))
 settings.register_profile("test", deadline=None, max_examples=40)
 settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("stress" if STRESS else "test")
+
+# A shell that starts the tests in the background without job control has them ignore SIGINT. Programs inherit that, and
+# Dagster, which treats SIGTERM as SIGINT, could then not be stopped by either.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
