@@ -1,13 +1,18 @@
 """Fixtures shared by all tests."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS / "support"))
@@ -23,6 +28,14 @@ settings.load_profile("stress" if STRESS else "test")
 # Dagster, which treats SIGTERM as SIGINT, could then not be stopped by either.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@event.listens_for(Engine, "connect")
+def _leave_it_to_the_system_when_to_write(connection: Any, _: Any) -> None:
+    """Dagster commits hundreds of times a day of a product, and no test pulls the plug of its SQLite files."""
+    if isinstance(connection, sqlite3.Connection):
+        with contextlib.suppress(sqlite3.Error):  # a file that is no database is the test's business
+            connection.execute("PRAGMA synchronous = OFF")
 
 
 @pytest.fixture(scope="session")
