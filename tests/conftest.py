@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -54,10 +55,26 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def empty_dagster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the databases that Dagster makes at its first start, which takes it as long as a small day."""
+    from dagster import DagsterInstance
+
+    home = tmp_path_factory.mktemp("empty-dagster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", str(home))
+        DagsterInstance.get().dispose()
+    return home
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, empty_dagster: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root, product folder and Dagster home of one test."""
     for name, part in (("ODANON_ROOT", "data"), ("ODANON_PRODUCTS", "pipelines"), ("DAGSTER_HOME", "dagster")):
         (tmp_path / part).mkdir()
         monkeypatch.setenv(name, str(tmp_path / part))
+    for database in empty_dagster.rglob("*.db"):
+        copy = tmp_path / "dagster" / database.relative_to(empty_dagster)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(database, copy)
     return tmp_path
