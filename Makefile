@@ -13,7 +13,7 @@ export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
 export DAGSTER_HOME ?= $(ODANON_ROOT)/dagster
 
-.PHONY: help install demo up test lint bench results stress schema lock clean
+.PHONY: help install demo up test lint bench results stress schema rooms lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -35,10 +35,11 @@ test: lint ## Lint, types and all tests, real PostGIS and browser included
 	@$(PROGRAMS)
 	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 2 --dist loadfile) --durations 15
 
-lint: $(STAMP) ## Ruff and mypy, oxlint and oxfmt for JavaScript; silent when nothing is wrong
+lint: $(STAMP) ## Ruff, mypy and import-linter, oxlint and oxfmt for JavaScript; silent when nothing is wrong
 	@$(QUIETLY) "ruff check: correct the above; '$(BIN)/ruff check --fix .' does what it can." $(BIN)/ruff check .
 	@$(QUIETLY) "ruff format: run '$(BIN)/ruff format .'." $(BIN)/ruff format --check .
 	@$(QUIETLY) "mypy: correct the types above." $(BIN)/mypy
+	@$(QUIETLY) "import-linter: docs/architecture.md says who may import whom." $(BIN)/lint-imports
 	@$(QUIETLY) "oxlint: correct the above; '$(BIN)/oxlint --fix plugins' does what it can." $(BIN)/oxlint plugins
 	@$(QUIETLY) "oxfmt: run '$(BIN)/oxfmt \"plugins/**/*.js\"'." $(BIN)/oxfmt --check 'plugins/**/*.js'
 
@@ -57,8 +58,12 @@ stress: $(STAMP) ## The tests at full size (property cases, kills, races)
 	@$(PROGRAMS)
 	@ODANON_STRESS=1 $(BIN)/python -m pytest
 
-schema: $(STAMP) ## Regenerate the JSON Schema of product files
+schema: $(STAMP) ## Write what the code declares: the JSON Schema of product files, docs/figures.md
 	@$(BIN)/odanon schema --out pipelines/product.schema.json
+	@$(BIN)/python -c 'from odanon.report.figures import figures_page; print(figures_page(), end="")' > docs/figures.md
+
+rooms: $(STAMP) ## Draw who imports whom into docs/rooms (needs graphviz)
+	@docs/draw-rooms.sh $(BIN) docs/rooms
 
 lock: $(STAMP) ## Resolve the locked versions again
 	@deploy/setup/pip.sh $(VENV) uv

@@ -11,9 +11,11 @@ from odanon.gate.published import TOTAL
 from odanon.model.files import write_releases
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
 from odanon.product import Product
+from odanon.protocols import Anonymizes
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
 from odanon_assets.gate.evidence import SEGMENTS
@@ -31,13 +33,13 @@ _SPLIT = {
 }
 
 
-def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Any) -> dict[str, Any]:
+def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes) -> dict[str, Any]:
     """One release per time bin; a bin with fewer than k people in all is suppressed whole."""
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
-            promised = product.anonymize.instance.promise
+            promised = product.anonymize.promise
             releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
         write_releases(folder, releases, tree, tree)
         if product.segmented:
@@ -51,7 +53,7 @@ def _split(
     rows: pd.DataFrame,
     matrices: dict[datetime, ODMatrix],
     releases: dict[datetime, Release],
-    anonymize: Any,
+    anonymize: Anonymizes,
     tree: Hierarchy,
 ) -> pd.DataFrame:
     """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
@@ -68,9 +70,9 @@ def _split(
 
 
 def by_segment(
-    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Any, tree: Hierarchy
+    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Anonymizes, tree: Hierarchy
 ) -> dict[str, tuple[ODMatrix, Release]]:
     """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
     matrices = {str(name): bin_matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
-    parts = split_by_segment(whole, matrices, anonymize, tree, tree)
+    parts = split_by_segment(whole, matrices, Promise.of(parameters_of(anonymize)), tree, tree)
     return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}

@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 
 from odanon.product import Product
+from odanon.protocols import TellsState
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
 
@@ -28,7 +29,7 @@ def source_state(product: Product, day: date) -> str | None:
     Those of the day after are left out: they grow while it lasts.
     """
     source = product.source.instance
-    return source.state([day]) if hasattr(source, "state") else None
+    return source.state([day]) if isinstance(source, TellsState) else None
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:

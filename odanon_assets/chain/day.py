@@ -12,12 +12,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from odanon.checking import Verdict
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.chain.traces import traces
-from odanon_assets.checks.catalogue import CHECKS
-from odanon_assets.checks.check import Check, Verdict
+from odanon_assets.checks.catalogue import checks_of
+from odanon_assets.checks.check import Check
 from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
@@ -72,14 +73,14 @@ def run_day(
                 wanted = {name: plugins[name] for name in stage.plugins}
                 late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
                 if late is not None:
-                    yield Checked(LATE_DATA, late_verdict(late, product.anonymize.instance.k))
+                    yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
                 figures = _measured(product, stage.name, day, wanted)
                 if stage.name == "published" and product.segmented:
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
-            for check in CHECKS:
+            for check in checks_of(product):
                 if (check.stage, check.name) in checks and check.stage == stage.name:
                     verdict = check.run(product, lake, day)
                     yield Checked(check, verdict)

@@ -12,6 +12,7 @@ from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.hierarchy_file import from_parquet, to_parquet
 from odanon.product import Product
+from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
 
@@ -22,7 +23,9 @@ FIGURES = (
 )
 
 
-def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy: Any) -> dict[str, Any]:
+def hierarchy(
+    product: Product, lake: Lake, day: date, *, zoning: Zoning, hierarchy: HierarchyBuilder
+) -> dict[str, Any]:
     """The value hierarchy over the tiles of the day."""
     rows = read_rows(lake, product, day)
     if rows.empty:
@@ -35,12 +38,12 @@ def hierarchy(product: Product, lake: Lake, day: date, *, zoning: Any, hierarchy
         )
 
 
-def day_tree(zoning: Any, hierarchy: Any, rows: pd.DataFrame) -> Hierarchy:
+def day_tree(zoning: Zoning, hierarchy: HierarchyBuilder, rows: pd.DataFrame) -> Hierarchy:
     """The hierarchy over every zone where the zoning knows them all, else over the tiles with traffic.
 
     Over every zone, areas do not tell which zones were visited, and days share their areas.
     """
-    if not hasattr(zoning, "every_label"):
+    if not isinstance(zoning, KnowsEveryTile):
         return hierarchy.build(zoning.tiles(tile_labels(rows)))
     return replace(hierarchy.build(zoning.tiles(zoning.every_label)), coverage="full")
 

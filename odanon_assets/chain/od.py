@@ -12,6 +12,7 @@ from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.product import Product
+from odanon.protocols import KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
@@ -31,7 +32,7 @@ FIGURES = (
 )
 
 
-def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
+def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, Any]:
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
@@ -53,7 +54,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any
 
 
 def _counted_rows(
-    lake: Lake, product: Product, day: date, zoning: Any
+    lake: Lake, product: Product, day: date, zoning: Zoning
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """OD rows of the trips of a day, those of trips with an unknown end if so asked, and what the first leave out.
 
@@ -88,11 +89,11 @@ def _left_out(product: Product, day: date, total: int, unknown: int, intrazonal:
     return {"unknown_zone_share": share, "intrazonal_dropped": int(intrazonal)}
 
 
-def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
+def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
     """Tiles in which trips start and end; ready rows may name them. None outside the zoning."""
     if "origin" in trips:
         origin, destination = trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
-        if hasattr(zoning, "every_label"):
+        if isinstance(zoning, KnowsEveryTile):
             known = pd.Index(zoning.every_label)
             origin, destination = (np.where(known.get_indexer(side) >= 0, side, None) for side in (origin, destination))
         return origin, destination
@@ -106,7 +107,7 @@ def _ends(trips: pd.DataFrame, zoning: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ready_rows(
-    lake: Lake, product: Product, day: date, zoning: Any
+    lake: Lake, product: Product, day: date, zoning: Zoning
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
     buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]

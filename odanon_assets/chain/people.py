@@ -2,7 +2,6 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.model import RESIDENCE, Population
+from odanon.protocols import KnowsPeople, Source, Zoning
 from odanon.reading.pseudonym import pseudonyms
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
 from odanon_assets.lake.files import read_frame, write_parquet
@@ -18,7 +18,7 @@ from odanon_assets.lake.lake import Lake
 PEOPLE = "people.parquet"
 
 
-def write_people(product: Product, source: Any, key: bytes, folder: Path) -> None:
+def write_people(product: Product, source: Source, key: bytes, folder: Path) -> None:
     """The attributes that the product uses, with pseudonyms instead of ids, beside the day's points."""
     if product.people is None:
         return
@@ -36,11 +36,11 @@ def write_people(product: Product, source: Any, key: bytes, folder: Path) -> Non
     write_parquet(hidden.sort_values("person", ignore_index=True), folder / PEOPLE)
 
 
-def _attribute_table(product: Product, source: Any) -> pd.DataFrame:
+def _attribute_table(product: Product, source: Source) -> pd.DataFrame:
     assert product.people is not None
     if product.people.table is not None:
         return read_table(product.people.table, product.people.id)
-    if not hasattr(source, "persons"):
+    if not isinstance(source, KnowsPeople):
         raise OdanonError(
             f"{product.product}: the source {product.source.plugin} has no table of people; set people.table"
         )
@@ -55,7 +55,7 @@ def read_table(path: str, names: str) -> pd.DataFrame:
         raise OdanonError(f"{path} cannot be read as a table; give a Parquet or CSV file that exists") from None
 
 
-def describe_people(product: Product, lake: Lake, day: date, zoning: Any) -> pd.DataFrame | None:
+def describe_people(product: Product, lake: Lake, day: date, zoning: Zoning) -> pd.DataFrame | None:
     """Segment and, where configured, weight of everybody seen on the day; None when nothing is asked.
 
     Columns person, segment and weight. Those who stay at home count too: they are part of what a zone's
@@ -100,7 +100,7 @@ def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
     return pd.concat(buckets).drop_duplicates(ignore_index=True)
 
 
-def _expanded(rules: Population, people: pd.DataFrame, zoning: Any) -> np.ndarray:
+def _expanded(rules: Population, people: pd.DataFrame, zoning: Zoning) -> np.ndarray:
     table = read_table(rules.table, rules.zone)
     for name in (rules.zone, rules.inhabitants):
         if name not in table.columns:

@@ -15,6 +15,7 @@ from odanon.model.promise import Promise
 from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
 from odanon.product import Product
+from odanon.protocols import Zoning
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
 from odanon.risk.figures import FIGURES as RISKS
@@ -25,7 +26,6 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, data_locks
 
 FIGURES = (
@@ -40,7 +40,7 @@ _OF_TABLES = (
 
 
 def published(
-    product: Product, lake: Lake, day: date, *, zoning: Any, store: Store, act: Act | None = None
+    product: Product, lake: Lake, day: date, *, zoning: Zoning, store: Store, act: Act | None = None
 ) -> dict[str, Any]:
     """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
 
@@ -58,12 +58,12 @@ def published(
             "flows": len(bundle.flows),
             "zones": len(bundle.zones),
         }
-        if isinstance(store, EmbeddedStore):
-            figures["folder"] = str(store.current(product.product, day))
+        if (folder := store.window_folder(product.product, day)) is not None:
+            figures["folder"] = str(folder)
         return write_figures(receipt, figures)
 
 
-def make_bundle(product: Product, lake: Lake, day: date, zoning: Any) -> Bundle:
+def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
     """The public tables, report and manifest of a day; the same bytes for the same input."""
     name, facts = product.product, release_facts(product, lake, day)
     release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]

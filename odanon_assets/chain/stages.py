@@ -8,6 +8,7 @@ from typing import Any
 from odanon.metrics.measure import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.protocols import Zoning
 from odanon.risk.figures import FIGURES as RISK_FIGURES
 from odanon_assets.chain.anonymized import anonymized
 from odanon_assets.chain.hierarchy import FIGURES as HIERARCHY_FIGURES
@@ -43,7 +44,7 @@ class Stage:
     figures: tuple[Figure, ...] = ()  # those of metrics are declared by the metrics
 
 
-def _published(product: Product, lake: Lake, day: date, *, zoning: Any) -> dict[str, Any]:
+def _published(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, Any]:
     """The last stage, into the store that the product's file names."""
     return published(product, lake, day, zoning=zoning, store=open_store(product))
 

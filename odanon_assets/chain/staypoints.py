@@ -7,6 +7,7 @@ from typing import Any
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.protocols import Engine, StayDetector
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 
@@ -16,7 +17,7 @@ FIGURES = (
 )
 
 
-def staypoints(product: Product, lake: Lake, day: date, *, staypoints: Any, engine: Any) -> dict[str, Any]:
+def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetector, engine: Engine) -> dict[str, Any]:
     """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
     limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
     if share > limit:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
+from odanon.protocols import Engine, Source, TraceSource
 from odanon.reading.pseudonym import pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
 from odanon.trips.ready import validate_od, validate_trips
@@ -32,7 +33,7 @@ FIGURES = (
 )
 
 
-def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any) -> dict[str, Any]:
+def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: Engine) -> dict[str, Any]:
     """Read what the source gives of the day, quarantine bad rows, replace ids by pseudonyms, sort into buckets.
 
     A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
@@ -45,7 +46,9 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
     with lake.new(product.product, "traces", day) as folder:
         write_people(product, source, key, folder)
         if source.enters == "traces":
-            tally, kept, people = _shuffle_points(source, start, end, product.context, key, engine, folder)
+            tally, kept, people = _shuffle_points(
+                cast(TraceSource, source), start, end, product.context, key, engine, folder
+            )
         else:
             tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         figures = {
@@ -64,7 +67,7 @@ def traces(product: Product, lake: Lake, day: date, *, source: Any, engine: Any)
 
 
 def _shuffle_points(
-    source: Any, start: datetime, end: datetime, context: timedelta, key: bytes, engine: Any, folder: Path
+    source: TraceSource, start: datetime, end: datetime, context: timedelta, key: bytes, engine: Engine, folder: Path
 ) -> tuple[Tally, int, int]:
     """Points of a window and its context in buckets of whole people; returns the counts, points and people written."""
 
@@ -92,7 +95,7 @@ def _shuffle_points(
 
 
 def _keep_ready(
-    source: Any, start: datetime, end: datetime, key: bytes, buckets: int, folder: Path
+    source: Source, start: datetime, end: datetime, key: bytes, buckets: int, folder: Path
 ) -> tuple[Tally, int, int]:
     """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
     tally = Tally()

@@ -11,6 +11,7 @@ import pandas as pd
 from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
+from odanon.protocols import Engine
 from odanon.staypoints.places import Places
 from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
@@ -23,7 +24,7 @@ FIGURES = (
 )
 
 
-def trips(product: Product, lake: Lake, day: date, *, engine: Any) -> dict[str, Any]:
+def trips(product: Product, lake: Lake, day: date, *, engine: Engine) -> dict[str, Any]:
     """Trips that depart on the day, between consecutive stays; homes and workplaces beside them when asked for."""
     enters = product.source.instance.enters
     made_from = "staypoints" if enters == "traces" else "traces"

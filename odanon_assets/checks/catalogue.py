@@ -1,8 +1,11 @@
 """What is checked after each stage of a day. The gate's own checks block; what only looks odd warns."""
 
+from odanon.errors import OdanonError
+from odanon.product import Product
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.gate import auditor, budget, sealed, verifier
 from odanon_assets.checks.late import LATE_DATA
+from odanon_assets.checks.plugins import plugin_check
 from odanon_assets.checks.tables import schema
 from odanon_assets.checks.volumes import (
     against_usual,
@@ -77,3 +80,19 @@ CHECKS = (
     Check("published", "sealed", True, "The release in the store agrees with its sealed manifest.", sealed),
     Check("published", "volume", False, "Flows against the trailing weeks.", volume("published", "flows")),
 )
+
+
+def checks_of(product: Product) -> tuple[Check, ...]:
+    """Our checks and those that the product's file adds."""
+    added = tuple(plugin_check(choice) for choice in product.checks.plugins)
+    stages = {check.stage for check in CHECKS}
+    for check in added:
+        if check.stage not in stages:
+            raise OdanonError(
+                f"check {check.name} is of a stage {check.stage!r}; there are {', '.join(sorted(stages))}"
+            )
+        if any(
+            (check.stage, check.name) == (other.stage, other.name) for other in (*CHECKS, *added) if other is not check
+        ):
+            raise OdanonError(f"two checks of stage {check.stage} are called {check.name}; rename or remove one")
+    return (*CHECKS, *added)

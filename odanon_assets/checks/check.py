@@ -1,21 +1,12 @@
 """What a check is, and what it says of a day."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
+from odanon.checking import Verdict
 from odanon.product import Product
 from odanon_assets.lake.lake import Lake
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a check found: one sentence without anything personal, and release-level figures."""
-
-    passed: bool
-    sentence: str
-    figures: dict[str, float] = field(default_factory=dict)
-
 
 Run = Callable[[Product, Lake, date], Verdict]
 

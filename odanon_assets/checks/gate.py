@@ -5,9 +5,9 @@ The publishing stage refuses by itself, whoever launches it; these checks make t
 
 from datetime import date
 
+from odanon.checking import Verdict
 from odanon.gate.verifier import Finding
 from odanon.product import Product
-from odanon_assets.checks.check import Verdict
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake

@@ -2,8 +2,9 @@
 
 from datetime import date
 
+from odanon.checking import Verdict
 from odanon.product import Product
-from odanon_assets.checks.check import Check, Verdict
+from odanon_assets.checks.check import Check
 from odanon_assets.lake.lake import Lake
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odanon.checking import Verdict
 from odanon.product import Product
-from odanon_assets.checks.check import Run, Verdict
+from odanon_assets.checks.check import Run
 from odanon_assets.checks.columns import COUNT, DATE, NUMBER, TABLES, TEXT, TIME
 from odanon_assets.lake.lake import Lake
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from datetime import date
 
+from odanon.checking import Verdict
 from odanon.product import Product
-from odanon_assets.checks.check import Run, Verdict
+from odanon_assets.checks.check import Run
 from odanon_assets.checks.history import usual
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake

@@ -1,40 +1,122 @@
-"""The figures a newcomer wants to see at the end of a run."""
+"""`odanon summary`: the figures a newcomer wants to see at the end of a run, all from the published manifest.
+
+What the working area holds may be of a later attempt that was refused, so nothing is read from there.
+"""
 
 import json
+import sys
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.markup import escape
+
+from odanon.commands.figures import in_a_line
+from odanon.metrics.measure import every_figure
+from odanon.model.figure import Figure
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.places import default_root
+from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.stores.choice import open_store
-from odanon_assets.stores.embedded import EmbeddedStore
 
-_INPUT = (
-    ("points", "traces", "points"),
-    ("people", "traces", "people"),
-    ("staypoints", "staypoints", "stay points"),
-    ("trips", "trips", "trips"),
-    ("od_pairs", "od", "OD pairs"),
-)
+PANEL = ("Run and watch", 2)
+_INPUT = {
+    "points": "points",
+    "people": "people",
+    "staypoints": "stay points",
+    "trips": "trips",
+    "od_pairs": "OD pairs",
+}
+# Headline figures with a row of their own, or told within one.
+_ROWS = {"suppressed_share": "suppressed", "gbar": "precision"}
+_WITHIN = {"flows", "trips_published", "persons_min_band"}
 
 
-def latest_summary(product: Product) -> dict[str, Any] | None:
-    """What went in, what came out and where it lies, for the latest published day; None before the first."""
-    store, lake, name = open_store(product), Lake(default_root()), product.product
-    days = [date.fromisoformat(day) for day in store.windows(name)]
+def summary(product: ProductName) -> None:
+    """Show what a product has published: figures, tables and reports."""
+    print_summary(Console(), find_product(product))
+
+
+def print_summary(console: Console, product: Product) -> None:
+    """What went in, what came out and where it lies, for the latest published day."""
+    store = open_store(product)
+    days = [date.fromisoformat(day) for day in store.windows(product.product)]
     if not days:
-        return None
-    release = store.released(name, days[-1])
-    manifest = json.loads(store.manifest_text(str(release)))
-    stages = {stage: lake.figures(name, stage, days[-1]) for _, stage, _ in _INPUT}
-    folder: Path | None = store.current(name, days[-1]) if isinstance(store, EmbeddedStore) else None
+        console.print(f"nothing is published yet for {product.product}")
+        return
+    manifest = json.loads(store.manifest_text(str(store.released(product.product, days[-1]))))
+    folder = store.window_folder(product.product, days[-1])
+    count = "1 day" if len(days) == 1 else f"{len(days)} days"
+    title = f"[bold]{escape(product.title)}[/bold]"
+    console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)
+    for label, text in (*_figures(manifest), *_places(folder)):
+        console.print(f"  [bold]{label:<11}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+    console.print("\nNext:")
+    for step in _steps():
+        console.print(f"  - {escape(step)}", highlight=False, soft_wrap=True)
+
+
+def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Rows of what went in and came out; every headline figure that the manifest declares has its place."""
+    metrics = manifest["metrics"]
+    counts = manifest.get("input_counts", {})
+    # A source of ready trips or matrices has nothing to count before it.
+    if told := ", ".join(f"{counts[key]:,} {label}" for key, label in _INPUT.items() if counts.get(key)):
+        yield "in", told
+    yield "published", _volumes(metrics)
+    headlines = [
+        (name, figure) for name, figure in _declared(manifest).items() if figure.headline and name not in _WITHIN
+    ]
+    for name, figure in sorted(headlines, key=lambda item: _place(item[0])):
+        if metrics.get(name) is not None:
+            yield _ROWS.get(name, "figures"), in_a_line(figure, metrics[name])
+    yield "people", _people(manifest)
+
+
+def _declared(manifest: Mapping[str, Any]) -> dict[str, Figure]:
+    """Figures by their public names, as the manifest declares them; of an older one, as installed metrics do."""
+    said = manifest.get("figures")
+    if said is None:
+        return {figure.public: figure for figure in every_figure().values() if figure.public is not None}
     return {
-        "days": days,
-        "folder": folder,
-        # A source of ready trips or matrices has nothing to count before it.
-        "in": {label: stages[stage][key] for key, stage, label in _INPUT if key in stages[stage]},
-        "metrics": lake.figures(name, "metrics", days[-1]),
-        "manifest": manifest,
+        name: Figure(name, each["label"], each["meaning"], each.get("unit", ""), headline=each["headline"])
+        for name, each in said.items()
     }
+
+
+def _place(name: str) -> int:
+    return list(_ROWS).index(name) if name in _ROWS else len(_ROWS)
+
+
+def _volumes(metrics: Mapping[str, Any]) -> str:
+    told = f"{metrics['flows']:,.0f} flows"
+    if "origin_areas" in metrics and "destination_areas" in metrics:
+        areas = f"{metrics['origin_areas']:,.0f} origin and {metrics['destination_areas']:,.0f} destination areas"
+        told += f" between {areas} (busiest time bin)"
+    return f"{told}, {metrics['trips_published']:,.0f} trips" if "trips_published" in metrics else told
+
+
+def _people(manifest: Mapping[str, Any]) -> str:
+    band, promise = manifest["metrics"].get("persons_min_band"), manifest.get("promise")
+    return "; ".join(part for part in (f"the smallest flow holds {band} people" if band else "", promise) if part)
+
+
+def _places(folder: Path | None) -> Iterator[tuple[str, str]]:
+    yield "tables", f"{_short(folder)}/flows.parquet, zones.parquet" if folder else "in PostGIS, schema published"
+    yield "report", f"{_short(folder)}/report.html" if folder else "kept in the database beside the tables"
+
+
+def _steps() -> tuple[str, ...]:
+    command = _short(Path(sys.argv[0])) if Path(sys.argv[0]).name == "odanon" else "odanon"
+    return (
+        "open the report in a browser",
+        f'{command} sql "select * from flows order by trips desc limit 5"',
+        "make up, then look at the Dagster UI",
+        f"copy pipelines/demo.yaml and point it at your own data; {command} plugins shows what it may say",
+    )
+
+
+def _short(path: Path) -> str:
+    """The path relative to the working folder when it lies inside."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

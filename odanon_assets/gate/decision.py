@@ -38,7 +38,7 @@ def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
     The file may have changed since, and a run may override parameters; both may only protect more.
     """
     made = Promise.of(lake.figures(product.product, "anonymized", day)["parameters"])
-    weaker = made.weaker_than(product.anonymize.instance)
+    weaker = made.weaker_than(product.anonymize.promise)
     split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()
     return added_up(
         [

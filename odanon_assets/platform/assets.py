@@ -29,7 +29,7 @@ from dagster import (
 from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped, run_day
 from odanon_assets.chain.stages import STAGES, Stage
-from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
@@ -54,7 +54,7 @@ def product_assets(product: Product) -> AssetsDefinition:
     @multi_asset(
         name=f"{product.slug}_day",
         specs=[_spec(product, stage) for stage in STAGES],
-        check_specs=[_check_spec(product, check) for check in CHECKS],
+        check_specs=[_check_spec(product, check) for check in checks_of(product)],
         partitions_def=daily(product),
         backfill_policy=BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
         can_subset=True,
@@ -117,7 +117,10 @@ def _recorded(
     """An event of a day as Dagster keeps it."""
     match event:
         case Made(stage, figures):
-            metadata = {**table_metadata(product, stage), **stage_metadata(figures, product.anonymize.instance.k)}
+            metadata = {
+                **table_metadata(product, stage),
+                **stage_metadata(figures, product.anonymize.promise.k),
+            }
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
         case Shown():
             yield from segment_events(instance, product, day, event)

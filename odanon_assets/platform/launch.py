@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Literal
 
 from dagster import DagsterInstance, JobDefinition
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
@@ -28,13 +29,20 @@ _NEW_INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
+Standing = Literal["open", "published", "purged"]
+
+
 @dataclass(frozen=True)
 class DayResult:
-    """How one day ended: `error` is empty when it was published."""
+    """How one day ended: `error` is empty when it was published.
+
+    `standing` is what its window shows now: of a day that failed nothing yet, an earlier release, or nothing ever again.
+    """
 
     day: date
     skipped: bool
     error: str = ""
+    standing: Standing = "published"
 
 
 def days_between(first: date, last: date) -> list[date]:
@@ -65,7 +73,7 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
         job = definitions.resolve_job_def(product.slug)
         waiting = [day for day in days if day not in published]
         for chunk in chunks(waiting, DAYS_PER_RUN):
-            yield from _run_chunk(job, chunk, instance)
+            yield from _run_chunk(job, product, chunk, instance)
         month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
         for month in complete_months(product, days, store.windows(product.product)):
             if not is_current(product, month, store):  # also when its days were published before a kill
@@ -139,13 +147,29 @@ class _Outcomes:
         self.errors[day] = error
 
 
-def _run_chunk(job: JobDefinition, days: list[date], instance: DagsterInstance) -> Iterator[DayResult]:
+def _run_chunk(
+    job: JobDefinition, product: Product, days: list[date], instance: DagsterInstance
+) -> Iterator[DayResult]:
     span = {
         ASSET_PARTITION_RANGE_START_TAG: days[0].isoformat(),
         ASSET_PARTITION_RANGE_END_TAG: days[-1].isoformat(),
     }
     with listening(_Outcomes()) as outcomes:
         job.execute_in_process(tags=span, instance=instance, run_config=_QUIET, raise_on_error=False)
-    for day in days:
-        error = outcomes.errors.get(day.isoformat(), "the run failed; look at it in the Dagster UI (`make up`)")
-        yield DayResult(day, skipped=False, error=error)
+    unheard = "the run failed; look at it in the Dagster UI (`make up`)"
+    errors = {day: outcomes.errors.get(day.isoformat(), unheard) for day in days}
+    standings = _standings(product) if any(errors.values()) else {}
+    for day, error in errors.items():
+        standing = standings.get(day.isoformat(), "open") if error else "published"
+        yield DayResult(day, skipped=False, error=error, standing=standing)
+
+
+def _standings(product: Product) -> dict[str, Standing]:
+    """Windows of a product that are not open any more; none when the store cannot be asked."""
+    try:
+        ledger = open_store(product).ledger()
+    except OdanonError:
+        return {}
+    told: dict[str, Standing] = {"visible": "published", "purged": "purged"}  # a superseded one is followed by another
+    mine = ledger[(ledger["product"] == product.product) & ledger["status"].isin(told)]
+    return {str(day): told[status] for day, status in zip(mine["window_start"], mine["status"], strict=True)}

@@ -137,6 +137,6 @@ def _output(product: Product, space: str, stage: str, figures: dict[str, Any]) -
         facets["schema"] = schema_dataset.SchemaDatasetFacet(fields)
         facets["columnLineage"] = column_lineage_dataset.ColumnLineageDatasetFacet(lineage)
     counted: dict[str, Any] = {}
-    if (rows := stage_metadata(figures, product.anonymize.instance.k).get(_ROWS.get(stage, ""))) is not None:
+    if (rows := stage_metadata(figures, product.anonymize.promise.k).get(_ROWS.get(stage, ""))) is not None:
         counted["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
     return OutputDataset(space, f"{product.product}.{stage}", facets=facets, outputFacets=counted)

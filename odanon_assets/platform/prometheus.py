@@ -10,7 +10,7 @@ from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 
@@ -108,7 +108,7 @@ def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
 
 
 def _checks(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    keys = {AssetCheckKey(asset_key(product, check.stage), check.name): check for check in CHECKS}
+    keys = {AssetCheckKey(asset_key(product, check.stage), check.name): check for check in checks_of(product)}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     for key, check in keys.items():
         evaluation = found[key].evaluation if key in found else None

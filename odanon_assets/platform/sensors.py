@@ -22,6 +22,7 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
+from odanon.protocols import TellsState
 from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -60,7 +61,11 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
 
 def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
     """Runs published days again whose source has changed, which counts what came late (PRIVACY rule 11)."""
-    if product.schedule is None or not product.schedule.on_arrival or not hasattr(product.source.instance, "state"):
+    if (
+        product.schedule is None
+        or not product.schedule.on_arrival
+        or not isinstance(product.source.instance, TellsState)
+    ):
         return None
 
     @sensor(

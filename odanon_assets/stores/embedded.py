@@ -90,7 +90,7 @@ class EmbeddedStore:
     def released(self, product: str, window_start: date) -> str | None:
         return self._pointer(product, window_start)["release_id"]
 
-    def current(self, product: str, window_start: date) -> Path | None:
+    def window_folder(self, product: str, window_start: date) -> Path | None:
         """The folder of the release that a window shows, None when it shows none."""
         release = self.released(product, window_start)
         return None if release is None else self._home(product) / "releases" / release

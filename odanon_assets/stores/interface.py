@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
@@ -67,6 +68,9 @@ class Store(Protocol):
 
     def released(self, product: str, window_start: date) -> str | None:
         """The id of the release that a window shows, None when it shows none."""
+
+    def window_folder(self, product: str, window_start: date) -> Path | None:
+        """Where the files of the release that a window shows lie; None for a store without files."""
 
     def windows(self, product: str) -> list[str]:
         """Window starts that show a release, in order."""

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -82,6 +83,10 @@ class PostgisStore:
         with transaction(self.url) as connection:
             current = _pointer(connection, product, window_start)
         return None if current is None or current.purged else current.release_id
+
+    def window_folder(self, product: str, window_start: date) -> Path | None:
+        """None: the tables are in the database."""
+        return None
 
     def windows(self, product: str) -> list[str]:
         with transaction(self.url) as connection:

@@ -1,17 +1,10 @@
-"""odanon: publish where people travel without showing who does."""
+"""odanon: publish where people travel without showing who does.
 
-from typing import TYPE_CHECKING, Any
+The public names are those of `odanon.api`; they are imported when first used.
+"""
 
-if TYPE_CHECKING:
-    from odanon.api import anonymize
+import lazy_loader
 
-__all__ = ["anonymize"]
-
-
-def __getattr__(name: str) -> Any:
-    """The library call, imported when first used: most commands need none of it."""
-    if name == "anonymize":
-        from odanon.api import anonymize
-
-        return anonymize
-    raise AttributeError(f"module 'odanon' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__, submod_attrs={"api": ["OdanonError", "RefusedError", "Promise", "anonymize", "release"]}
+)

@@ -1,15 +1,87 @@
-"""The library call: one table in, one release out."""
+"""The stable public names: what users call and what plugin authors build on. Every other path is private.
+
+import odanon
+
+release = odanon.anonymize(rows, hierarchy, algorithm="atg-joint", k=10)
+
+from odanon.api import Anonymizer, parameter, plugin   # to write a plugin
+"""
 
 from typing import Any
 
 import pandas as pd
 
 from odanon import registry
-from odanon.door import release
-from odanon.errors import OdanonError
+from odanon.anonymizers.anonymizer import ALL_LIMITS, LIMITS, Anonymizer
+from odanon.checking import CheckedDay, Verdict
+from odanon.door import RefusedError, Released, release
+from odanon.errors import OdanonError, OutageError
+from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
+from odanon.model.promise import Promise
+from odanon.model.release import Areas, Release
+from odanon.model.tiles import Tiles
+from odanon.notify.alert import Alert
+from odanon.plugin import Duration, parameter, parameters_of, plugin
+from odanon.protocols import (
+    Anonymizes,
+    DayCheck,
+    Engine,
+    HierarchyBuilder,
+    KnowsEveryTile,
+    KnowsPeople,
+    Metric,
+    Notifier,
+    OdSource,
+    Source,
+    StayDetector,
+    TellsState,
+    TraceSource,
+    TripSource,
+    Zoning,
+)
+
+__all__ = [
+    "ALL_LIMITS",
+    "LIMITS",
+    "Alert",
+    "Anonymizer",
+    "Anonymizes",
+    "Areas",
+    "CheckedDay",
+    "DayCheck",
+    "Duration",
+    "Engine",
+    "Figure",
+    "Hierarchy",
+    "HierarchyBuilder",
+    "KnowsEveryTile",
+    "KnowsPeople",
+    "Metric",
+    "Notifier",
+    "ODMatrix",
+    "OdSource",
+    "OdanonError",
+    "OutageError",
+    "Promise",
+    "RefusedError",
+    "Release",
+    "Released",
+    "Source",
+    "StayDetector",
+    "TellsState",
+    "Tiles",
+    "TraceSource",
+    "TripSource",
+    "Verdict",
+    "Zoning",
+    "anonymize",
+    "parameter",
+    "parameters_of",
+    "plugin",
+    "release",
+]
 
 
 def anonymize(

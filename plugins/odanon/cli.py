@@ -1,23 +1,67 @@
-"""The `odanon` command. Each subject has its own module in `odanon.commands`; heavy imports happen when a command runs."""
+"""The `odanon` command: a group of what installed packages offer, each imported when it is called."""
 
 import sys
+from typing import Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
-from odanon.commands import anonymize, catalogue, compare, data, traces
 from odanon.errors import OdanonError
-from odanon_assets.commands import pipeline, store
+from odanon.listing import PANELS, Offer, listing, offers
+
+_MARKUP: Literal["markdown"] = "markdown"
+
+
+class Commands(TyperGroup):
+    """Lists commands by what their sources say, and loads the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.offers = {offer.name: offer for offer in offers()}
+        super().__init__(**{**settings, "commands": _listed(self.offers)})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _loaded(self.offers[name]) if name else command, rest
+
+
+def _listed(offered: dict[str, Offer]) -> dict[str, TyperCommand]:
+    """Lines of the help in their order; those of other panels come last."""
+    lines = {name: listing(offer) for name, offer in offered.items()}
+    panels = dict.fromkeys((*PANELS, *sorted(line.panel for line in lines.values())))
+    order = {panel: at for at, panel in enumerate(panels)}
+    named = sorted(lines.items(), key=lambda item: (order[item[1].panel], item[1].place, item[0]))
+    return {name: TyperCommand(name, help=line.help, rich_help_panel=line.panel) for name, line in named}
+
+
+def _loaded(offer: Offer) -> Any:
+    """The command behind an offer, a function or a Typer app with commands of its own."""
+    app, behind = typer.Typer(rich_markup_mode=_MARKUP), offer.load()
+    try:
+        if isinstance(behind, typer.Typer):
+            app.add_typer(behind, name=offer.name)
+        else:
+            app.command(offer.name)(behind)
+        return get_group(app).commands[offer.name]
+    except Exception as error:
+        raise offer.broken("its options cannot be read", error) from error
+
+
+def _main() -> None:
+    """Publish where people travel without showing who does.
+
+    Start with `odanon run demo`, look at `odanon plugins`, then copy pipelines/demo.yaml.
+    """
+
 
 main = typer.Typer(
-    help="Publish where people travel without showing who does.\n\n"
-    "Start with `odanon run demo`, look at `odanon plugins`, then copy pipelines/demo.yaml.",
+    cls=Commands,
+    callback=_main,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=_MARKUP,
 )
-for module in (pipeline, traces, anonymize, compare, catalogue, data, store):
-    module.register(main)
 
 
 def app() -> None:

@@ -2,8 +2,6 @@
 
 import re
 
-import psycopg2
-
 from odanon.errors import OdanonError, OutageError
 
 # Not reached, out of resources, or shut down by a person or a crash: none of it is a mistake in the request.
@@ -31,6 +29,8 @@ def sqlstate(error: BaseException) -> str:
 
     Of other databases than PostgreSQL only a lost connection is known, as far as SQLAlchemy knows it.
     """
+    import psycopg2
+
     original = getattr(error, "orig", None) or error
     code = getattr(original, "pgcode", None)
     if code is not None:

@@ -44,6 +44,7 @@ class Released(Generic[Bin]):
     releases: dict[Bin, Release]
     figures: dict[str, float]
     verified: bool  # whether every flow was counted again; noisy counts prove nothing and only their areas were checked
+    sentence: str  # what readers may be told: the promise that was verified, or by whose word another one holds
     cpu_s: float
     peak_mb: float
 
@@ -59,38 +60,45 @@ def release(
 ) -> Released[Bin]:
     """One release per matrix (time bin) of a window, verified against the promise and measured.
 
-    The promise is the anonymiser's own unless another one is given. A matrix that does not reach it in all is suppressed
-    whole; when that is so of every matrix, the anonymiser's own refusal is raised. `metrics` are all that the matrices
-    allow unless some are given.
+    The promise is the one among the anonymiser's parameters; whoever asks for another one gives it, and both must hold. A
+    matrix that does not reach it in all is suppressed whole; when that is so of every matrix, the anonymiser's own refusal
+    is raised. `metrics` are all that the matrices allow unless some are given.
     """
     targets = destinations or hierarchy
     before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
+    made_under = Promise.of(parameters_of(anonymizer))
     started = time.process_time()
-    releases = _anonymized(anonymizer, matrices, hierarchy, targets)
+    releases = _anonymized(anonymizer, made_under, matrices, hierarchy, targets)
     cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    asked = promise or anonymizer.promise
     findings = []
     for name, made in releases.items():
-        if anonymizer.verifiable:
-            overlapping = anonymizer.overlapping
-            findings += release_findings(before[name], made, hierarchy, targets, asked, overlapping=overlapping)
-        else:
+        if not anonymizer.verifiable:
             findings += noisy_findings(made, hierarchy, targets)
+            continue
+        for asked in {made_under: None, promise or made_under: None}:
+            findings += release_findings(
+                before[name], made, hierarchy, targets, asked, overlapping=anonymizer.overlapping
+            )
     if findings:
         raise RefusedError(type(anonymizer).__name__, added_up(findings))
     figures = measured_window(matrices, releases, metrics)
-    return Released(releases, figures, anonymizer.verifiable, cpu_s, peak_mb)
+    told = made_under.sentence if anonymizer.verifiable else f"not verified, by its own word: {anonymizer.sentence}"
+    return Released(releases, figures, anonymizer.verifiable, told, cpu_s, peak_mb)
 
 
 def _anonymized(
-    anonymizer: Anonymizes, matrices: Mapping[Bin, ODMatrix], origins: Hierarchy, destinations: Hierarchy
+    anonymizer: Anonymizes,
+    promise: Promise,
+    matrices: Mapping[Bin, ODMatrix],
+    origins: Hierarchy,
+    destinations: Hierarchy,
 ) -> dict[Bin, Release]:
-    enough = {name: od for name, od in matrices.items() if _reaches(od, anonymizer.promise)}
+    enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
-        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, anonymizer.promise)))
+        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, promise)))
         raise OdanonError(
-            f"no time bin stands for k_population = {anonymizer.promise.k_population:g} inhabitants in all; use longer"
-            " bins, a longer window or a smaller k_population"
+            f"no time bin stands for k_population = {promise.k_population:g} inhabitants in all; use longer bins, a"
+            " longer window or a smaller k_population"
         )
     whole_window = getattr(anonymizer, "anonymize_window", None)
     if whole_window is not None:

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.model.tiles import ObjectArray, Tiles
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from odanon.checking import CheckedDay, Verdict
     from odanon.engines.points import Collected
     from odanon.notify.alert import Alert
 
@@ -57,6 +57,14 @@ class TellsState(Protocol):
 
     def state(self, days: list[date]) -> str:
         """A text that changes when the data of these days do."""
+
+
+@runtime_checkable
+class KnowsPeople(Protocol):
+    """A source with a table of people."""
+
+    def persons(self) -> "Iterator[pd.DataFrame]":
+        """Frames of ids and attributes."""
 
 
 class StayDetector(Protocol):
@@ -100,9 +108,6 @@ class Anonymizes(Protocol):
     verifiable: ClassVar[bool]
 
     @property
-    def promise(self) -> Promise: ...
-
-    @property
     def sentence(self) -> str: ...
 
     def check(self, od: ODMatrix) -> None: ...
@@ -121,6 +126,15 @@ class Metric(Protocol):
 
     def combine(self, figures: "pd.DataFrame") -> dict[str, float]:
         """Figures of a window from those of its matrices, one row each."""
+
+
+class DayCheck(Protocol):
+    """Looks at a day after one of its stages (`odanon.checks`); a blocking one ends the day, any other warns."""
+
+    stage: ClassVar[str]
+    blocking: ClassVar[bool]
+
+    def run(self, day: "CheckedDay") -> "Verdict": ...
 
 
 class Engine(Protocol):

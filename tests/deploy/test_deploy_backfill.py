@@ -55,7 +55,7 @@ def test_kills_of_the_daemon_and_a_crash_of_postgresql_lose_no_day_of_a_backfill
     assert store.windows("small") == [str(day) for day in days]
     ledger = store.ledger()
     assert sorted(map(str, ledger.window_start)) == [str(day) for day in days]  # each once, none superseded
-    assert [store.problems(release) for release in ledger.release_id] == [[]] * len(days)  # as `odanon verify` asks
+    assert [store.problems(release) for release in ledger.release_id] == [[]] * len(days)  # as `odanon integrity` asks
     march = stack.folder / "lib/data/derived/small/month=2026-03"
     stack.wait("the month on top of the days", march.is_dir, restart=True)
     assert stack.fired("months")

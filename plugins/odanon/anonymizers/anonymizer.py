@@ -9,7 +9,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
-from odanon.plugin import parameter, parameters_of, plugin
+from odanon.plugin import parameter, plugin
 
 # The limits that an anonymiser may be asked for, and the values that ask for nothing.
 LIMITS = {
@@ -61,11 +61,6 @@ class Anonymizer(Promise, ABC):
     @abstractmethod
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """The release of one matrix, every flow of which keeps the promise."""
-
-    @property
-    def promise(self) -> Promise:
-        """What its releases promise, without how they are made."""
-        return Promise.of(parameters_of(self))
 
     def check(self, od: ODMatrix) -> None:
         """Refuse a matrix that can never satisfy the promise, before any work."""

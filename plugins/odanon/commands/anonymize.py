@@ -1,24 +1,28 @@
 """`odanon anonymize`: one table of trips or flows in, a release out."""
 
+from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from odanon import registry
+from odanon.commands.figures import in_a_line
 from odanon.commands.table_options import with_table
 from odanon.commands.values import plugin_parameters
+from odanon.door import release
+from odanon.errors import OdanonError
+from odanon.metrics.measure import every_figure
+from odanon.tables.read import TableInput
+from odanon.tables.write import write_folder
 
-if TYPE_CHECKING:
-    from odanon.tables.read import TableInput
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(anonymize)
+PANEL = ("One table", 1)
 
 
 @with_table
 def anonymize(
-    table: "TableInput",
+    table: TableInput,
     out: Annotated[Path, typer.Option(help="Folder for the release; it must be new or empty.")],
     algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-joint",
     k: Annotated[int, typer.Option("-k", "--k", help="Least number of units behind a flow.")] = 10,
@@ -33,13 +37,6 @@ def anonymize(
     With H3 cells: `odanon anonymize trips.parquet --origin o --destination d --person user --out release`.
     With zones: `odanon anonymize od.csv --count trips --unit trips --hierarchy ward --zones zones.gpkg --out release`.
     """
-    from rich.console import Console
-
-    from odanon import registry
-    from odanon.door import release
-    from odanon.errors import OdanonError
-    from odanon.tables.write import write_folder
-
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
     console = Console(stderr=True)
@@ -53,14 +50,18 @@ def anonymize(
         status.update("writing ...")
         write_folder(out, released, tree, loaded.tiles, anonymizer, algorithm)
     _print_figures(released.figures, out, noisy=not released.verified)
-    typer.echo(anonymizer.sentence)
+    typer.echo(released.sentence)
 
 
-def _print_figures(figures: dict[str, Any], out: Path, *, noisy: bool) -> None:
+def _print_figures(figures: dict[str, float], out: Path, *, noisy: bool) -> None:
+    """The volumes, and every figure that is declared a headline; noise makes what was left out meaningless."""
     told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
-    typer.echo(f"{told}, noise included" if noisy else f"{told}, {figures['S_share']:.2%} left out")
-    typer.echo(f"Gbar {figures['Gbar']:.3f} tiles a trip (2 = nothing generalised), E {figures['E']:.3f}")
-    if figures["min_persons"] == figures["min_persons"]:
-        typer.echo(f"the smallest flow holds {figures['min_persons']:.0f} people")
+    typer.echo(f"{told}, noise included" if noisy else told)
+    said = {"flows", "S_share"} if noisy else {"flows"}
+    declared = every_figure()
+    headlines = [name for name, figure in declared.items() if figure.headline and name not in said]
+    for name in (*headlines, "min_persons"):
+        if (value := figures.get(name, nan)) == value:
+            typer.echo(in_a_line(declared[name], value))
     typer.echo(f"written to {out}: flows.parquet and zones.parquet to hand out;")
     typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")

@@ -1,27 +1,35 @@
 """`odanon compare`: many algorithms on one table, measured alike."""
 
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
 from odanon.commands.table_options import with_table
 from odanon.commands.values import duration
+from odanon.compare.cross import cross_table
+from odanon.compare.page import comparison_page
+from odanon.compare.plan import Case, Plan, cases, crossed
+from odanon.compare.runner import run_plan, tidy
+from odanon.errors import OdanonError
+from odanon.metrics.measure import every_figure
+from odanon.metrics.volumes import SUFFIX
+from odanon.tables.read import Loaded, TableInput
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from odanon.compare.plan import Case
-    from odanon.tables.read import Loaded, TableInput
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(compare)
+PANEL = ("One table", 2)
+_WIDEST = 1000
+_OTHERS = tuple(suffix for suffix in SUFFIX.values() if suffix)  # of figures that sum people or weights
 
 
 @with_table
 def compare(
-    table: "TableInput",
+    table: TableInput,
     out: Annotated[Path, typer.Option(help="Folder for results; running again continues where it stopped.")],
     algorithms: Annotated[str, typer.Option(help="all, or names separated by commas.")] = "all",
     k: Annotated[str, typer.Option(help="Values of k separated by commas.")] = "5,10,20",
@@ -42,17 +50,6 @@ def compare(
     For instance: `odanon compare trips.parquet --person user --k 5,10 --algorithms atg-joint,odkanon --out compared`.
     A weighted survey: `odanon compare survey.csv --person id --weight w --protect participants,population --by sex ...`.
     """
-    from dataclasses import replace
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from odanon.compare.cross import cross_table
-    from odanon.compare.page import comparison_page
-    from odanon.compare.plan import Plan, cases
-    from odanon.compare.runner import run_plan, tidy
-    from odanon.errors import OdanonError
-
     if by is not None and protect is None:
         raise OdanonError("--by splits a cross table; add --protect participants,population")
     planned = cases(algorithms, k, "persons" if protect else unit, suppression)
@@ -83,10 +80,7 @@ def compare(
     typer.echo(f"written to {out}: report.html{files}, runs/")
 
 
-def _crossed(planned: "tuple[Case, ...]", protect: str, loaded: "Loaded") -> "tuple[Case, ...]":
-    from odanon.compare.plan import crossed
-    from odanon.errors import OdanonError
-
+def _crossed(planned: tuple[Case, ...], protect: str, loaded: Loaded) -> tuple[Case, ...]:
     matrices = loaded.matrices.values()
     if any(od.person is None or od.weight is None for od in matrices):
         raise OdanonError("--protect compares persons with the weights they stand for; add --person and --weight")
@@ -94,24 +88,37 @@ def _crossed(planned: "tuple[Case, ...]", protect: str, loaded: "Loaded") -> "tu
     return crossed(planned, protect, weight / sum(od.volume for od in matrices), loaded.segments)
 
 
-def _print_tables(tables: "dict[str, pd.DataFrame]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    columns = {
-        "comparison": (
-            *("algorithm", "k", "status", "Gbar", "E", "D", "S_share", "C_DM", "C_AVG", "GDM"),
-            *("origin_areas", "destination_areas", "cpu_s", "peak_mb"),
-        ),
-        "cross": (
-            *("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below"),
-            *("origins", "destinations", "Gbar", "E", "C_AVG"),
-        ),
-    }
+def _print_tables(tables: dict[str, pd.DataFrame]) -> None:
+    """The cross table where there is one, else the comparison; no column is cut, however narrow the terminal."""
     name = "cross" if "cross" in tables else "comparison"
+    table = tables[name].dropna(axis="columns", how="all")
+    columns = [column for column in _columns(name) if column in table]
     shown = Table(box=None)
-    for column in columns[name]:
+    for column in columns:
         shown.add_column(column.replace("_areas", "s"), justify="right", no_wrap=True)
-    for row in tables[name][list(columns[name])].to_dict("records"):
-        shown.add_row(*(f"{value:,.4g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(width=160).print(shown)
+    for row in table[columns].to_dict("records"):
+        shown.add_row(*(_cell(str(column), value) for column, value in row.items()))
+    width = Console(width=_WIDEST).measure(shown).maximum
+    Console(width=width).print(shown)
+
+
+def _columns(name: str) -> tuple[str, ...]:
+    """What is worth a column: figures of trips that have a symbol, under their names in the files.
+
+    Beside the many columns of a cross table only headlines find a place; figures of people and weights are in the files.
+    """
+    headed = [figure for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
+    if name == "cross":
+        who = ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below")
+        return (*who, "origins", "destinations", *(figure.name for figure in headed if figure.headline))
+    measured = [figure.name for figure in headed]
+    return ("algorithm", "k", "status", *measured, "origin_areas", "destination_areas", "cpu_s", "peak_mb")
+
+
+def _cell(column: str, value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if isnan(value):
+        return "–"
+    declared = every_figure().get(column)
+    return f"{value:,.4g}" if declared is None else declared.in_words(value)

@@ -2,15 +2,18 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from odanon.errors import OdanonError
 from odanon.simulate.mode import Mode
+from odanon.simulate.source import Simulated
+from odanon.simulate.write import write_city
 
-if TYPE_CHECKING:
-    from odanon.simulate.source import Simulated
+PANEL = ("Traces", 1)
 
 
 def simulate(
@@ -44,8 +47,6 @@ def simulate(
     survey weights, and city.json with all parameters and counts. Use it to try a product or to measure a
     detector: `odanon simulate --people 1000 --days 1 --outlier-share 0.02`.
     """
-    from odanon.simulate.write import write_city
-
     source = _source(
         people=people,
         seed=seed,
@@ -63,12 +64,8 @@ def simulate(
     _tell(manifest, out)
 
 
-def _source(**parameters: Any) -> "Simulated":
+def _source(**parameters: Any) -> Simulated:
     """The plugin with these parameters; a wrong one is named as the option it came from."""
-    from pydantic import ValidationError
-
-    from odanon.simulate.source import Simulated
-
     try:
         return Simulated(**parameters)
     except ValidationError as error:
@@ -77,9 +74,7 @@ def _source(**parameters: Any) -> "Simulated":
         raise OdanonError(f"--{option} {first['input']}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
-def _progress() -> Any:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+def _progress() -> Progress:
     return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 

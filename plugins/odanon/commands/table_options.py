@@ -4,12 +4,11 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from odanon.tables.read import TableInput
+from odanon.tables.read import TableInput
 
 
 def read_table(
@@ -26,10 +25,8 @@ def read_table(
     ] = None,
     zone_id: Annotated[str, typer.Option(help="Column of --zones with the tile's label.")] = "id",
     resolution: Annotated[int, typer.Option(min=0, max=15, help="H3 resolution of coordinates.")] = 9,
-) -> "TableInput":
+) -> TableInput:
     """The table as it will be read."""
-    from odanon.tables.read import TableInput
-
     return TableInput(
         path=table,
         origin=origin,

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import yaml
+
 from odanon.errors import OdanonError
+from odanon.plugin import parse_duration
 
 
 def duration(option: str, text: str) -> timedelta:
     """A duration such as 10min."""
-    from odanon.plugin import parse_duration
-
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -19,8 +20,6 @@ def duration(option: str, text: str) -> timedelta:
 
 def plugin_parameters(texts: Sequence[str] | None) -> dict[str, Any]:
     """Parameters given as `--set name=value`; values are read as in a product file."""
-    import yaml
-
     parameters = {}
     for text in texts or []:
         name, equals, value = text.partition("=")

@@ -16,6 +16,7 @@ from odanon.errors import OdanonError
 from odanon.metrics.measure import measured_window
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.protocols import Anonymizes
 from odanon.tables.read import Loaded, TableInput
 from odanon.tables.write import write_folder
 
@@ -76,7 +77,7 @@ def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
     return replace(made, parameters={**made.parameters, **thresholds})
 
 
-def _warm_up(anonymizer: Any, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
+def _warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
     """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix."""
     smallest = min(matrices.values(), key=lambda od: len(od.trips))
     try:

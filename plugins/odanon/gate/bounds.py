@@ -1,18 +1,23 @@
 """What published values say about a region that none of them shows: bounds by linear programming (HiGHS)."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import linprog
-from scipy.sparse.csgraph import connected_components
 
 from odanon.gate.coverage import Ints
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 class Attacker:
     """Knows every published value and that no count is negative."""
 
-    def __init__(self, incidence: sparse.csr_array, trips: Ints) -> None:
+    def __init__(self, incidence: "sparse.csr_array", trips: Ints) -> None:
+        from scipy import sparse
+        from scipy.sparse.csgraph import connected_components
+
         self.incidence = incidence
         self.values = incidence @ trips
         n_flows, n_atoms = incidence.shape
@@ -31,7 +36,9 @@ class Attacker:
         return low, -self._solve(-wanted, system, self.values[flows])
 
     @staticmethod
-    def _solve(cost: npt.NDArray[np.float64], system: sparse.csr_array, values: npt.NDArray) -> float:
+    def _solve(cost: npt.NDArray[np.float64], system: "sparse.csr_array", values: npt.NDArray) -> float:
+        from scipy.optimize import linprog
+
         found = linprog(cost, A_eq=system, b_eq=values, bounds=(0, None), method="highs")
         if found.status != 0:  # the true counts are a solution and the cost is bounded
             raise RuntimeError(f"HiGHS: {found.message}")

@@ -6,14 +6,16 @@ with those atoms first leaves exactly these combinations, each with one small at
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from odanon.gate.coverage import Ints
 from odanon.gate.refinement import Refinement
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 MAX_WORK = 4e9  # multiplications of one row reduction; beyond that a release is refused as unproven
 _MAX_ENUMERATED = 12  # combinations of that many reduced rows are tried in pairs
@@ -39,11 +41,14 @@ def _few(refinement: Refinement, atoms: Ints, k: int) -> bool:
     return 0 < people < k
 
 
-def _blocks(incidence: sparse.csr_array, large: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray, Ints]]:
+def _blocks(incidence: "sparse.csr_array", large: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray, Ints]]:
     """Independent parts of the system (flows, atoms), dense, without the flows that no small combination can use.
 
     A flow that is alone on a large atom has weight 0; without it, others may be alone.
     """
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
     kept = np.ones(incidence.shape[0], dtype=bool)
     columns = incidence.tocsc()
     while True:

@@ -8,13 +8,16 @@ without traffic take no part: an area that nobody visits protects nobody.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from odanon.gate.coverage import Ints, spread
 from odanon.gate.published import Content, PublishedMatrix
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 IDENTITY = ("time", "origin", "destination", "person", "trips")
 
@@ -136,8 +139,10 @@ class Refinement:
         left = np.flatnonzero(np.isin(f, flows) & ~taken)
         return self.people(np.searchsorted(flows, f[left]), left, len(flows))
 
-    def incidence(self) -> sparse.csr_array:
+    def incidence(self) -> "sparse.csr_array":
         """(flow, atom): which atoms every published value adds up."""
+        from scipy import sparse
+
         flows, atoms = [], []
         for column in self.signature.T:
             held = np.flatnonzero(column >= 0)

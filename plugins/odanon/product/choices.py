@@ -2,9 +2,10 @@
 
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_serializer, model_validator
 
-from odanon import registry
+from odanon import protocols, registry
+from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
 
 
@@ -59,31 +60,49 @@ def _choice_schema(plugin: registry.Plugin) -> dict[str, Any]:
 
 class Source(PluginChoice):
     stage: ClassVar[str] = "source"
+    instance: SkipValidation[protocols.Source] = Field(exclude=True, repr=False)
 
 
 class Staypoints(PluginChoice):
     stage: ClassVar[str] = "staypoints"
+    instance: SkipValidation[protocols.StayDetector] = Field(exclude=True, repr=False)
 
 
 class Zoning(PluginChoice):
     stage: ClassVar[str] = "zoning"
+    instance: SkipValidation[protocols.Zoning] = Field(exclude=True, repr=False)
 
 
 class HierarchyChoice(PluginChoice):
     stage: ClassVar[str] = "hierarchy"
+    instance: SkipValidation[protocols.HierarchyBuilder] = Field(exclude=True, repr=False)
 
 
 class Anonymize(PluginChoice):
     stage: ClassVar[str] = "anonymize"
+    instance: SkipValidation[protocols.Anonymizes] = Field(exclude=True, repr=False)
+
+    @property
+    def promise(self) -> Promise:
+        """What the product's file promises, read from its parameters and not asked of the plugin."""
+        return Promise.of(self.parameters)
 
 
 class Metric(PluginChoice):
     stage: ClassVar[str] = "metrics"
+    instance: SkipValidation[protocols.Metric] = Field(exclude=True, repr=False)
+
+
+class CheckChoice(PluginChoice):
+    stage: ClassVar[str] = "checks"
+    instance: SkipValidation[protocols.DayCheck] = Field(exclude=True, repr=False)
 
 
 class Engine(PluginChoice):
     stage: ClassVar[str] = "engine"
+    instance: SkipValidation[protocols.Engine] = Field(exclude=True, repr=False)
 
 
 class Notifier(PluginChoice):
     stage: ClassVar[str] = "notify"
+    instance: SkipValidation[protocols.Notifier] = Field(exclude=True, repr=False)

@@ -18,8 +18,19 @@ from pydantic import (
     model_validator,
 )
 
+from odanon import registry
 from odanon.plugin import Duration
-from odanon.product.choices import Anonymize, Engine, HierarchyChoice, Metric, Notifier, Source, Staypoints, Zoning
+from odanon.product.choices import (
+    Anonymize,
+    CheckChoice,
+    Engine,
+    HierarchyChoice,
+    Metric,
+    Notifier,
+    Source,
+    Staypoints,
+    Zoning,
+)
 from odanon.product.clock import Bins, Clock
 
 
@@ -121,13 +132,14 @@ class Checks(Section):
         timedelta(hours=6),
         description="longest time for anonymising a day; then it is stopped and nothing is published",
     )
+    plugins: list[CheckChoice] = Field([], description="checks of installed packages, beside our own")
 
 
 class Publish(Section):
     """Where the release goes and under which terms."""
 
-    store: Literal["embedded", "postgis"] = Field("embedded", description="a folder of Parquet files, or PostGIS")
-    url: SecretStr | None = Field(None, description="database URL of store postgis, as ${VARIABLE}")
+    store: str = Field("embedded", description="embedded: a folder of Parquet files; postgis; or an installed store")
+    url: SecretStr | None = Field(None, description="database URL of a store that has one, as ${VARIABLE}")
     window: Literal["day"] = Field("day", description="the span one release covers")
     licence: str = Field("CC-BY-4.0", description="SPDX identifier of the licence of the published tables")
     retention: Duration | None = Field(
@@ -136,9 +148,9 @@ class Publish(Section):
     accept_unit_trips: bool = Field(False, description="publish although unit trips does not protect persons")
 
     @model_validator(mode="after")
-    def _url_with_postgis(self) -> "Publish":
-        if self.store == "postgis" and self.url is None:
-            raise ValueError("store postgis needs a url; write url: ${ODANON_DB_URL} and set that variable")
+    def _installed_store(self) -> "Publish":
+        if self.url is None and "url" in registry.find("store", self.store).schema.get("required", []):
+            raise ValueError(f"store {self.store} needs a url; write url: ${{ODANON_DB_URL}} and set that variable")
         return self
 
 
@@ -194,7 +206,7 @@ class Product(Section):
     anonymize: Anonymize
     metrics: list[Metric] = Field(min_length=1, description="what is measured of a release")
     checks: Checks = Checks()
-    publish: Publish = Publish()
+    publish: Publish = Field(default_factory=Publish)
     retention: Duration | None = Field(
         None,
         description="person-level data and pseudonym keys of days older than this are deleted by"
@@ -221,7 +233,7 @@ class Product(Section):
 
     @model_validator(mode="after")
     def _person_protection(self) -> "Product":
-        if not getattr(self.anonymize.instance, "verifiable", True):
+        if not self.anonymize.instance.verifiable:
             raise ValueError(
                 f"anonymize.plugin {self.anonymize.plugin} makes noisy counts, which the verifier cannot prove and the"
                 " pipeline does not publish; choose another, or try it with `odanon anonymize`"

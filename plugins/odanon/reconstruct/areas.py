@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import shapely
 
 from odanon.errors import OdanonError
 
@@ -23,6 +22,8 @@ EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any si
 
 def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     """Columns zone (position in zones), area (index of areas), share of the zone's ground inside the area."""
+    import shapely
+
     areas = checked(areas)
     shapes = np.asarray(zones.geometry)
     area_at, zone_at = shapely.STRtree(shapes).query(np.asarray(areas), predicate="intersects")

@@ -12,6 +12,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.tiles import Tiles
+from odanon.protocols import Zoning
+from odanon.reconstruct.areas import checked
 
 if TYPE_CHECKING:
     from geopandas import GeoSeries
@@ -57,7 +59,7 @@ def themselves(labels: Sequence[Any]) -> pd.Series:
     return pd.Series(list(labels), index=list(labels), dtype=object)
 
 
-def by_zoning(tiles: Tiles, zoning: Any) -> pd.Series:
+def by_zoning(tiles: Tiles, zoning: Zoning) -> pd.Series:
     """The zone of another zoning that holds each tile's centre."""
     return pd.Series(zoning.assign(tiles.lat, tiles.lon), index=tiles.label, dtype=object)
 
@@ -65,8 +67,6 @@ def by_zoning(tiles: Tiles, zoning: Any) -> pd.Series:
 def by_polygons(tiles: Tiles, areas: "GeoSeries") -> pd.Series:
     """The polygon (its index) that holds each tile's centre; where polygons overlap, the first one."""
     import shapely
-
-    from odanon.reconstruct.areas import checked
 
     areas = checked(areas)
     centre = shapely.points(tiles.lon, tiles.lat)

@@ -3,7 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import linprog
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
@@ -86,6 +85,8 @@ class _Ground:
 
     def earth_mover(self, one: Floats, two: Floats) -> float:
         """The least mean distance in km that turns one distribution into the other."""
+        from scipy.optimize import linprog
+
         n = len(self.distance)
         surplus = np.bincount(self.group, one - two, n)
         give, take = np.flatnonzero(surplus > 1e-12), np.flatnonzero(surplus < -1e-12)

@@ -6,23 +6,21 @@ the target is in it. The area under the curve (AUC) over many releases with and 
 attacker who guesses and 1 for one who knows.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import rankdata
 
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import FloatArray as Floats
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.protocols import Anonymizes
 
 _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 
 
-def membership_auc(anonymizer: Any) -> dict[str, float]:
+def membership_auc(anonymizer: Anonymizes) -> dict[str, float]:
     """Mean AUC over all people of the city, of tables that are `unprotected` and of those that are `released`.
 
     Every release is made from a random half of the people, so that each person is in about half of them. There is no
@@ -102,6 +100,8 @@ def expected_trips(release: Release, tree: Hierarchy) -> Floats:
 
 def auc(absent: npt.ArrayLike, present: npt.ArrayLike) -> float:
     """The chance that a release with the target scores above one without; ties count half."""
+    from scipy.stats import rankdata
+
     without, with_target = np.asarray(absent), np.asarray(present)
     ranks = rankdata(np.concatenate([without, with_target]))
     n, m = len(without), len(with_target)

@@ -38,7 +38,7 @@ def write_folder(
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
     parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
     manifest = {
-        "promise": anonymizer.sentence,
+        "promise": released.sentence,
         "verifier": "passed" if released.verified else "only the areas: noisy counts cannot be counted again",
         "parameters": parameters,
         "hierarchy": {"kind": tree.kind, "coverage": tree.coverage, "tiles": tree.n_leaves},

@@ -1,4 +1,4 @@
-"""The conformance suite: what every plugin must do, for its author to run.
+"""The conformance suites: what every plugin must do, for its author to run.
 
     from odanon.testing import check_anonymizer
 
@@ -9,7 +9,19 @@ Each function raises AssertionError with a sentence that names the broken rule.
 """
 
 from odanon.testing.anonymizers import check_anonymizer
+from odanon.testing.checks import check_check
 from odanon.testing.hierarchies import check_hierarchy
+from odanon.testing.metrics import check_metric
+from odanon.testing.sources import check_source
 from odanon.testing.staypoints import check_staypoints
+from odanon.testing.zonings import check_zoning
 
-__all__ = ["check_anonymizer", "check_hierarchy", "check_staypoints"]
+__all__ = [
+    "check_anonymizer",
+    "check_check",
+    "check_hierarchy",
+    "check_metric",
+    "check_source",
+    "check_staypoints",
+    "check_zoning",
+]

@@ -1,14 +1,14 @@
 """Conformance of hierarchy builders."""
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from odanon.model.tiles import Tiles
+from odanon.protocols import HierarchyBuilder, Zoning
 from odanon.testing.parameters import check_parameters
 
 
-def check_hierarchy(plugin: Any, zoning: Any, labels: Any) -> None:
+def check_hierarchy(plugin: HierarchyBuilder, zoning: Zoning, labels: npt.ArrayLike) -> None:
     """All rules for a hierarchy builder, on tiles of a zoning it can work with."""
     check_parameters(plugin)
     name = type(plugin).__name__
@@ -21,8 +21,9 @@ def check_hierarchy(plugin: Any, zoning: Any, labels: Any) -> None:
         assert (tree.parent[:-1] > np.arange(len(tree) - 1)).all(), f"{name}: nodes are not in post-order"
         assert (tree.n_tiles >= 1).all(), f"{name}: a node without tiles"
         at = np.searchsorted(tiles.label, tree.label[tree.tiles])
-        placed = np.array_equal(tree.lat, tiles.lat[at]) and np.array_equal(tree.lon, tiles.lon[at])
-        assert placed, f"{name}: the centroids of the tiles are lost; end with `tree.placed(...)`"
+        for mine, theirs in ((tree.lat, tiles.lat), (tree.lon, tiles.lon)):
+            kept = mine is not None and np.array_equal(mine, theirs[at])
+            assert kept, f"{name}: the centroids of the tiles are lost; end with `tree.placed(...)`"
         children = np.zeros(len(tree), np.int64)
         np.add.at(children, tree.parent[:-1], tree.n_tiles[:-1])
         assert (tree.n_tiles >= children).all(), f"{name}: a node smaller than its children together"

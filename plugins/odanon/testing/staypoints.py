@@ -1,15 +1,14 @@
 """Conformance of stay-point detectors."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
+from odanon.protocols import StayDetector
 from odanon.staypoints.frame import STAY_COLUMNS, sort_points
 from odanon.testing.parameters import check_parameters
 
 
-def check_staypoints(plugin: Any) -> None:
+def check_staypoints(plugin: StayDetector) -> None:
     """All rules for a stay-point detector."""
     check_parameters(plugin)
     name = type(plugin).__name__
@@ -32,7 +31,7 @@ def check_staypoints(plugin: Any) -> None:
     assert len(plugin.detect(lone)) == 0, f"{name}: a single fix is not a stay"
 
 
-def _check_independence(plugin: Any, points: pd.DataFrame, stays: pd.DataFrame, name: str) -> None:
+def _check_independence(plugin: StayDetector, points: pd.DataFrame, stays: pd.DataFrame, name: str) -> None:
     alone = [plugin.detect(part.reset_index(drop=True)) for _, part in points.groupby("person")]
     together = pd.concat(alone, ignore_index=True)
     assert together.equals(stays.reset_index(drop=True)), f"{name}: one person's stays depend on other people"

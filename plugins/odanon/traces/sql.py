@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import field_validator
 
+from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 
@@ -59,8 +60,6 @@ class Sql:
 
     def _run(self, query: str, parameters: dict[str, Any]) -> Iterator[pd.DataFrame]:
         import sqlalchemy
-
-        from odanon.databases import advice, error_type, sqlstate
 
         url = os.environ.get(self.url_variable)
         if not url:

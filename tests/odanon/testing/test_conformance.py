@@ -1,6 +1,10 @@
 """The conformance suite: honest plugins pass, and each planted fault is caught."""
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -8,15 +12,27 @@ import pytest
 
 from odanon import registry
 from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.checking import CheckedDay, Verdict
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
+from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, parameters_of, plugin
+from odanon.simulate.source import Simulated
 from odanon.staypoints.dwell import Dwell
-from odanon.testing import check_anonymizer, check_hierarchy, check_staypoints
+from odanon.testing import (
+    check_anonymizer,
+    check_check,
+    check_hierarchy,
+    check_metric,
+    check_source,
+    check_staypoints,
+    check_zoning,
+)
+from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
 
 ZONING = H3Zoning(resolution=8)
@@ -132,3 +148,135 @@ class LosesTiles:
 def test_a_bad_hierarchy_is_caught() -> None:
     with pytest.raises(AssertionError, match="the leaves are not the tiles"):
         check_hierarchy(LosesTiles(), ZONING, cells())
+
+
+def some_points() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return 45.7 + rng.normal(0, 0.05, 300), 4.8 + rng.normal(0, 0.05, 300)
+
+
+@pytest.mark.parametrize("zoning", [H3Zoning(resolution=8), GridZoning(cell_m=500, crs="EPSG:2154")])
+def test_zonings_conform(zoning: Any) -> None:
+    check_zoning(zoning, *some_points())
+
+
+@plugin
+class EveryPointIsHere:
+    """Puts every point into one tile, whether it is on Earth or not."""
+
+    def assign(self, lat: Any, lon: Any) -> np.ndarray:
+        return np.full(len(lat), "here", dtype=object)
+
+    def tiles(self, labels: Any) -> Tiles:
+        return ZONING.tiles(cells()[:1])
+
+
+def test_a_bad_zoning_is_caught() -> None:
+    with pytest.raises(AssertionError, match="not on Earth"):
+        check_zoning(EveryPointIsHere(), *some_points())
+
+
+@pytest.mark.parametrize("name", [name for name in registry.names("metrics") if name not in ("distance", "surface")])
+def test_metrics_conform(name: str) -> None:
+    cls = registry.find("metrics", name).cls
+    for metric in cls.every() if hasattr(cls, "every") else [cls()]:
+        check_metric(metric)
+
+
+@plugin
+class Undeclared:
+    """Tells something else than it says."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return (Figure("promised", "promised", "a figure that never comes"),)
+
+    def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
+        return {"other": 1.0}
+
+    def combine(self, figures: pd.DataFrame) -> dict[str, float]:
+        return {"other": 1.0}
+
+
+def test_a_bad_metric_is_caught() -> None:
+    with pytest.raises(AssertionError, match="declares promised and does not tell it"):
+        check_metric(Undeclared())
+
+
+def test_sources_conform() -> None:
+    check_source(Simulated(people=30, seed=1), date(2026, 3, 2))
+
+
+@plugin
+class Forgetful:
+    """Gives other rows every time."""
+
+    enters: ClassVar[str] = "traces"
+
+    def available(self, day: date) -> bool:
+        return True
+
+    def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
+        lat = np.random.default_rng().normal(45, 1, 3)
+        yield pd.DataFrame({"person": ["a", "b", "c"], "time": pd.Timestamp(start), "lat": lat, "lon": 4.8})
+
+
+def test_a_bad_source_is_caught() -> None:
+    with pytest.raises(AssertionError, match="reading a day twice gives other rows"):
+        check_source(Forgetful(), date(2026, 3, 2))
+
+
+@dataclass(frozen=True)
+class Day:
+    flows: int
+    product: str = "town"
+    day: date = date(2026, 3, 2)
+
+    def figures(self, stage: str) -> dict[str, Any]:
+        return {"flows": self.flows}
+
+    def folder(self, stage: str) -> Path:
+        return Path("nowhere")
+
+
+@plugin
+class EnoughFlows:
+    """Warns of days with few flows."""
+
+    stage: ClassVar[str] = "published"
+    blocking: ClassVar[bool] = False
+
+    least: int = parameter(10, "fewest flows", ge=1)
+
+    def run(self, day: CheckedDay) -> Verdict:
+        flows = day.figures("published")["flows"]
+        return Verdict(flows >= self.least, f"{flows} flows; at least {self.least} are expected", {"flows": flows})
+
+
+def test_checks_conform() -> None:
+    check_check(EnoughFlows(), Day(12), Day(3))
+    with pytest.raises(AssertionError, match="passes the bad day"):
+        check_check(EnoughFlows(), Day(12), Day(11))
+
+
+@plugin
+class Careless(Anonymizer):
+    """Says that it keeps a limit and does not."""
+
+    keeps: ClassVar[frozenset[str]] = frozenset({"max_tiles"})
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        self.check(od)
+        roots = [np.full(len(od.pairs.trips), tree.root) for tree in (origins, destinations)]
+        return Release.from_nodes(od, origins, destinations, *roots, parameters_of(self))
+
+
+def test_a_limit_that_is_only_claimed_is_caught() -> None:
+    with pytest.raises(AssertionError, match="max-tiles"):
+        check_anonymizer(Careless)
+
+
+@pytest.mark.parametrize("limit", [{"max_tiles": 3}, {"contribution_cap": 1}, {"report_small": True}, {"k_areas": 20}])
+def test_a_limit_that_nobody_claims_is_refused(limit: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="TilesAsTheyAre does not keep"):
+        TilesAsTheyAre(**limit)

@@ -60,7 +60,7 @@ def test_a_day_is_published_with_every_stage_recorded(town: Any) -> None:
 
 def test_published_flows_hold_the_promise(town: Any) -> None:
     product, root = town
-    folder = EmbeddedStore(root).current(product.product, DAY)
+    folder = EmbeddedStore(root).window_folder(product.product, DAY)
     flows = pd.read_parquet(folder / "flows.parquet")
     zones = geopandas.read_parquet(folder / "zones.parquet")
     manifest = json.loads((folder / "release.json").read_text())
@@ -74,7 +74,7 @@ def test_published_flows_hold_the_promise(town: Any) -> None:
 
 def test_published_zones_are_valid_in_postgis(town: Any, postgis_url: str) -> None:
     product, root = town
-    zones = geopandas.read_parquet(EmbeddedStore(root).current(product.product, DAY) / "zones.parquet")
+    zones = geopandas.read_parquet(EmbeddedStore(root).window_folder(product.product, DAY) / "zones.parquet")
     with psycopg2.connect(postgis_url) as connection, connection.cursor() as cursor:
         cursor.execute("create temp table zones (zone_id text, area_km2 float8, geom geometry(MultiPolygon, 4326))")
         rows = zip(zones["zone_id"], zones["area_km2"], zones.geometry.to_wkb(hex=True), strict=True)
@@ -108,7 +108,7 @@ def test_the_plugins_are_resources_whose_config_can_be_overridden(workspace: Pat
         instance=DagsterInstance.ephemeral(),
     )
     assert result.success
-    folder = EmbeddedStore(workspace / "data").current("small", DAY)
+    folder = EmbeddedStore(workspace / "data").window_folder("small", DAY)
     assert json.loads((folder / "release.json").read_text())["parameters"]["k"] == 12
 
 

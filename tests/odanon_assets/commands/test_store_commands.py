@@ -1,4 +1,4 @@
-"""`odanon sql`, `flow`, `export`, `verify`, `supersede`, `purge` and `odanon db` as a person meets them."""
+"""`odanon sql`, `flow`, `export`, `integrity`, `supersede`, `purge` and `odanon db` as a person meets them."""
 
 import json
 from datetime import date
@@ -56,7 +56,7 @@ def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
         called("flow", "town", "--from", str(tmp_path / "none"), "--to", str(tmp_path / "none"))
 
 
-def test_export_and_verify(town: Store, tmp_path: Path) -> None:
+def test_export_and_integrity(town: Store, tmp_path: Path) -> None:
     shown = called("export", "town", "--out", str(tmp_path / "out"), "--format", "csv", "--format", "gpkg")
     assert shown.startswith("2 releases written")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -70,10 +70,10 @@ def test_export_and_verify(town: Store, tmp_path: Path) -> None:
         called("export", "town", "--out", str(tmp_path / "x"), "--format", "shp")
     release = town.released("town", DAYS[0])
     assert release is not None
-    assert "is what was published" in called("verify", release)
+    assert "is what was published" in called("integrity", release)
 
 
-def test_verify_finds_a_changed_row_in_the_database(town: Store, request: pytest.FixtureRequest) -> None:
+def test_integrity_finds_a_changed_row_in_the_database(town: Store, request: pytest.FixtureRequest) -> None:
     release = town.released("town", DAYS[0])
     assert release is not None
     if request.node.callspec.params["town"] == "postgis":
@@ -87,7 +87,7 @@ def test_verify_finds_a_changed_row_in_the_database(town: Store, request: pytest
             handle.seek(100)
             handle.write(bytes([byte[0] ^ 1]))
     with pytest.raises(OdanonError, match="is not what was published"):
-        called("verify", release)
+        called("integrity", release)
 
 
 def test_purge_by_day_and_by_age(town: Store) -> None:

@@ -145,7 +145,7 @@ def test_the_stages_of_a_day_form_a_chain_and_a_bad_day_says_why(workspace: Path
             assert [field["name"] for field in fields] == [column.name for column in TABLES[stage.name].columns]
     zone = day[-1].outputs[0].facets["columnLineage"]["fields"]["origin_zone"]["inputFields"]
     assert [(field["name"], field["field"]) for field in zone] == [("small.anonymized", "origin")]
-    flows = EmbeddedStore(workspace / "data").current("small", FIRST) / "flows.parquet"
+    flows = EmbeddedStore(workspace / "data").window_folder("small", FIRST) / "flows.parquet"
     assert day[-1].outputs[0].outputFacets["outputStatistics"]["rowCount"] == pq.read_metadata(flows).num_rows
 
     assert (failed.job.name, failed.eventType) == ("small.traces", RunState.FAIL)

@@ -18,7 +18,7 @@ def test_a_published_product_is_told_in_prometheus_text(workspace: Path, monkeyp
     product = small_product(workspace / "pipelines")
     assert next(run_days(product, [product.start], resume=False)).error == ""
     out = workspace / "odanon.prom"
-    done = CliRunner().invoke(main, ["metrics", "--out", str(out)])
+    done = CliRunner().invoke(main, ["prometheus", "--out", str(out)])
     assert done.exit_code == 0, done.output
     lines = out.read_text().splitlines()
     assert all(line.startswith("# ") or LINE.match(line) for line in lines)
@@ -31,7 +31,7 @@ def test_a_published_product_is_told_in_prometheus_text(workspace: Path, monkeyp
     # A new Dagster home is told of the day without the times that it took.
     monkeypatch.setenv("DAGSTER_HOME", str(workspace / "new"))
     list(run_days(product, [product.start], resume=True))
-    told = CliRunner().invoke(main, ["metrics", "--out", str(out)])
+    told = CliRunner().invoke(main, ["prometheus", "--out", str(out)])
     assert told.exit_code == 0, told.output
     assert 'odanon_published_days{product="small"} 1' in out.read_text().splitlines()
 

@@ -35,7 +35,7 @@ def test_two_stores_hold_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         store = EmbeddedStore(tmp_path / name)
         store.publish(bundle(rows=50), accept)
-        folders.append(store.current("town", DAY))
+        folders.append(store.window_folder("town", DAY))
     assert files(folders[0]) == files(folders[1])  # type: ignore[arg-type]
 
 
@@ -93,7 +93,7 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = EmbeddedStore(tmp_path_factory.mktemp("store"))
     store.publish(bundle(rows=30), accept)
-    return store.current("town", DAY)  # type: ignore[return-value]
+    return store.window_folder("town", DAY)  # type: ignore[return-value]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

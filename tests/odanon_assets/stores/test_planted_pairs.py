@@ -285,7 +285,7 @@ def test_a_kept_release_that_does_not_say_how_it_was_made(folder: Path) -> None:
     product = town(folder)
     first = published(product)
     kept = Lake(default_root()).folder("town", "released", DAY) / first / "release.json"
-    told = open_store(product).current("town", DAY) / "release.json"
+    told = open_store(product).window_folder("town", DAY) / "release.json"
     for path, place in ((kept, ("manifest", "parameters")), (told, ("parameters",))):
         facts = json.loads(path.read_text())
         del reduce(dict.__getitem__, place, facts)["unit"]

@@ -16,6 +16,8 @@ from odanon.errors import OdanonError
 from odanon.gate.release import release_findings
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
+from odanon.plugin import parameters_of
 from odanon.testing.anonymizers import random_city
 
 
@@ -71,7 +73,7 @@ def test_the_verifier_refuses_it():
     tree, rows = random_city(4)
     plugin = Laplace(k=2)
     made = plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
-    findings = release_findings(rows, made, tree, tree, plugin.promise, overlapping=False)
+    findings = release_findings(rows, made, tree, tree, Promise.of(parameters_of(plugin)), overlapping=False)
     assert "volumes" in {finding.rule for finding in findings}
 
 

@@ -1,0 +1,46 @@
+"""`odanon flow`: trips between two drawn areas."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import geopandas
+import typer
+from shapely.geometry.base import BaseGeometry
+
+from odanon.errors import OdanonError
+from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.stores.choice import open_store
+
+PANEL = ("Stores", 2)
+Moment = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"])]
+
+
+def flow(
+    product: ProductName,
+    origin: Annotated[Path, typer.Option("--from", help="GeoJSON (or any vector file) with the area of departure.")],
+    destination: Annotated[Path, typer.Option("--to", help="The area of arrival.")],
+    since: Moment = None,
+    until: Moment = None,
+) -> None:
+    """Estimate the trips from one drawn area to another, with flows spread evenly over the ground of their zones.
+
+    Times are local to the product; without them, everything published counts.
+    """
+    chosen = find_product(product)
+    first, last = (
+        moment.replace(tzinfo=chosen.zone) if moment is not None else bound
+        for moment, bound in ((since, datetime(1, 1, 3, tzinfo=UTC)), (until, datetime(9999, 12, 1, tzinfo=UTC)))
+    )
+    trips = open_store(chosen).flow(product, _area(origin), _area(destination), first, last)
+    typer.echo(f"{trips:,.1f} trips")
+
+
+def _area(path: Path) -> BaseGeometry:
+    try:
+        layer = geopandas.read_file(path)
+    except Exception:
+        raise OdanonError(f"{path} is not a vector file that can be read; give a GeoJSON with a polygon") from None
+    if layer.empty or layer.crs is None:
+        raise OdanonError(f"{path} holds no area with a coordinate reference system; give a GeoJSON with a polygon")
+    return layer.geometry.to_crs("EPSG:4326").union_all()

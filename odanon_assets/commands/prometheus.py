@@ -1,0 +1,29 @@
+"""`odanon prometheus`: figures of all products for those who watch the installation."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odanon.product import load_products
+from odanon_assets.lake.files import write_text
+from odanon_assets.lake.places import products_folder
+from odanon_assets.platform.launch import open_instance
+from odanon_assets.platform.prometheus import exposition, product_samples
+
+PANEL = ("Run and watch", 3)
+
+
+def prometheus(
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file in one step, for node_exporter's textfile collector.")
+    ] = None,
+) -> None:
+    """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory."""
+    with open_instance() as instance:
+        products = load_products(products_folder())
+        text = exposition([sample for product in products for sample in product_samples(product, instance)])
+    if out is None:
+        print(text, end="")
+    else:
+        write_text(out, text)

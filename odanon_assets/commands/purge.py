@@ -1,0 +1,58 @@
+"""`odanon purge`: delete what must not be kept."""
+
+from datetime import date, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import Act, Store
+
+PANEL = ("Stores", 6)
+
+
+def purge(
+    product: ProductName,
+    by: ByName,
+    reason: Reason,
+    day: Annotated[datetime | None, typer.Option("--date", formats=["%Y-%m-%d"], help="One window.")] = None,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Windows past publish.retention, data of people past retention.")
+    ] = False,
+) -> None:
+    """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
+
+    With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
+    """
+    chosen = find_product(product)
+    if (day is None) != expired:
+        raise OdanonError("give either --date or --expired")
+    store, act, today = open_store(chosen), Act(by, reason), datetime.now(chosen.zone).date()
+    if expired and chosen.publish.retention is None and chosen.retention is None:
+        raise OdanonError(f"{product} keeps everything for ever; its file declares no retention nor publish.retention")
+    windows = [day.date()] if day is not None else _expired(chosen, store, today)
+    count = sum(store.purge(product, window, act) for window in windows)
+    typer.echo(f"{count} windows purged")
+    if expired and chosen.retention is not None:
+        forgotten = _forget(chosen, today - chosen.retention, act)
+        typer.echo(f"rows of people and keys of {forgotten} days deleted")
+
+
+def _expired(product: Product, store: Store, today: date) -> list[date]:
+    retention: timedelta | None = product.publish.retention
+    windows = [date.fromisoformat(day) for day in store.windows(product.product)]
+    return [] if retention is None else [day for day in windows if day < today - retention]
+
+
+def _forget(product: Product, before: date, act: Act) -> int:
+    """Delete what is kept of people of the days before a date; how many days there were."""
+    lake = Lake(default_root())
+    days = [day for day in lake.personal_days(product.product, product.data_sha256) if day < before]
+    for day in days:
+        lake.forget(product.product, product.data_sha256, day, act.by_name, act.reason)
+    return len(days)

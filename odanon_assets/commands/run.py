@@ -1,0 +1,125 @@
+"""`odanon run`: every stage of a product, day by day, as a person at a terminal follows it."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Annotated, TextIO
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.commands.summary import print_summary
+from odanon_assets.platform.launch import DayResult, days_between, run_days
+from odanon_assets.watch.progress import listening
+
+PANEL = ("Run and watch", 1)
+
+
+def run(
+    product: ProductName,
+    day: Annotated[datetime | None, typer.Option("--date", formats=["%Y-%m-%d"], help="One day.")] = None,
+    first: Annotated[
+        datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="First day of a range.")
+    ] = None,
+    last: Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day, included.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip days that are published already.")] = False,
+) -> None:
+    """Run every stage of a product for one day or a range of days, through Dagster, in this process.
+
+    Without a date, the product's first day is run. A bad day is reported and the others still run.
+    """
+    chosen = find_product(product)
+    console = Console(file=_screen())
+    days = _days(chosen, day, first, last)
+    results = []
+    with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
+        for result in run_days(chosen, days, resume=resume):
+            results.append(result)
+            progress.days -= result.skipped
+    skipped = [result.day for result in results if result.skipped]
+    if skipped:
+        console.print(f"[green]✓[/green] {_span(skipped)}  published before, skipped", highlight=False)
+    failed = [result for result in results if result.error]
+    for result in failed:
+        if result.day.isoformat() not in progress.heard:
+            console.print(f"[red]✗[/red] {result.day}  {result.error}", highlight=False)
+    print_summary(console, chosen)
+    if failed:
+        console.print(f"\n[red]{len(failed)} of {len(days)} days failed:[/red]", highlight=False)
+        for advice in _advice(product, failed):
+            console.print(f"  - {advice}", highlight=False, soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _advice(product: str, failed: list[DayResult]) -> Iterator[str]:
+    """What to do about failed days; it depends on what their windows show."""
+    by_standing: dict[str, list[date]] = {"open": [], "published": [], "purged": []}
+    for result in failed:
+        by_standing[result.standing].append(result.day)
+    if days := by_standing["open"]:
+        yield f"{_names(days)}: once repaired, the same command with --resume tries again"
+    if days := by_standing["published"]:
+        act = f"odanon supersede {product} --date {days[0]} --by NAME --reason WHY"
+        yield f"{_names(days)}: published before and left as it was; if the auditor agrees, what was made now replaces it: {act}"
+    if days := by_standing["purged"]:
+        yield f"{_names(days)}: purged, and never published again"
+
+
+def _names(days: list[date]) -> str:
+    return ", ".join(map(str, days[:5])) + (" ..." if len(days) > 5 else "")
+
+
+def _days(product: Product, day: datetime | None, first: datetime | None, last: datetime | None) -> list[date]:
+    if day is not None and (first is not None or last is not None):
+        raise OdanonError("give either --date or --from and --to, not both")
+    if (first is None) != (last is None):
+        raise OdanonError("a range needs both --from and --to")
+    start, end = (first, last) if first is not None else (day, day)
+    days = [product.start] if start is None or end is None else days_between(start.date(), end.date())
+    if not days:
+        raise OdanonError("--to lies before --from; swap them")
+    if days[0] < product.start:
+        raise OdanonError(f"{days[0]} lies before the product's first day; its file says start: {product.start}")
+    return days
+
+
+def _screen() -> TextIO | None:
+    """The terminal itself: Dagster leads the output of a run into its log, where progress would be seen late or never."""
+    if not sys.stdout.isatty():
+        return None
+    return open(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding)
+
+
+class _Progress:
+    """Shows the stage that runs, each day as it ends, and how long the rest will take."""
+
+    def __init__(self, console: Console, status: Status, days: int) -> None:
+        self.console, self.status, self.days = console, status, days
+        self.heard: set[str] = set()
+        self.started = time.monotonic()
+
+    def stage(self, product: str, stage: str, day: str) -> None:
+        self.status.update(f"{product} {day}: {stage} ... ({len(self.heard)} of {self.days} done{self._left()})")
+        if not self.console.is_terminal and self.days == 1:
+            self.console.print(f"  {product} {day}: {stage}", highlight=False)
+
+    def day(self, product: str, day: str, error: str, note: str) -> None:
+        self.heard.add(day)
+        mark = "[red]✗[/red]" if error else "[green]✓[/green]"
+        self.console.print(f"{mark} {day}  {error or note}", highlight=False, soft_wrap=True)
+
+    def _left(self) -> str:
+        if not self.heard:
+            return ""
+        seconds = (time.monotonic() - self.started) / len(self.heard) * (self.days - len(self.heard))
+        return f", about {seconds / 60:.0f} min left" if seconds > 90 else f", about {seconds:.0f} s left"
+
+
+def _span(days: list[date]) -> str:
+    return f"{days[0]}" if len(days) == 1 else f"{len(days)} days from {days[0]} to {days[-1]}"

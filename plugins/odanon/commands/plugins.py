@@ -1,0 +1,32 @@
+"""`odanon plugins`: what is installed."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from odanon import registry
+from odanon.errors import OdanonError
+
+PANEL = ("Plugins", 1)
+
+
+def plugins(
+    stage: Annotated[str | None, typer.Argument(help="Only this stage, such as anonymize or staypoints.")] = None,
+) -> None:
+    """List the installed plugins with their parameters."""
+    if stage is not None and stage not in registry.STAGES:
+        raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
+    console = Console()
+    for found in (found for name in registry.STAGES if stage in (None, name) for found in registry.installed(name)):
+        console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
+        if isinstance(found, registry.Broken):
+            console.print(f"  [red]broken: {found.why}[/red]", highlight=False)
+            continue
+        console.print(f"  {found.summary}", highlight=False)
+        table = Table(box=None, padding=(0, 2), show_header=False)
+        for parameter in found.parameters:
+            table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
+        if table.row_count:
+            console.print(table)

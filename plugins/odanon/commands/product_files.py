@@ -1,0 +1,31 @@
+"""`odanon schema` and `odanon check`: what a product file may say, and whether it does."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odanon.product import load_product
+from odanon.product.schema import product_schema
+
+PANEL = ("Plugins", 2)
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
+) -> None:
+    """Print the JSON Schema of product files, for editors that complete and check YAML."""
+    text = product_schema()
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text)
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Product files.", exists=False)],
+) -> None:
+    """Check product files without running anything."""
+    for path in files:
+        product = load_product(path)
+        typer.echo(f"{path}: {product.product} is fine ({product.title})")

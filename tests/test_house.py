@@ -1,0 +1,44 @@
+"""The rules of the house that no linter knows (docs/architecture.md): small rooms, and imports where one sees them."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from repository import REPOSITORY
+
+PACKAGES = {"odanon": REPOSITORY / "plugins" / "odanon", "odanon_assets": REPOSITORY / "odanon_assets"}
+MOST_FILES = 12
+# Rooms that hold no subject of their own: kernels belong to the room around them, migrations to the database.
+UNCOUNTED = {"kernels", "versions"}
+
+
+def modules() -> list[Path]:
+    return sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", sorted({path.parent for path in modules()}), ids=lambda room: room.name)
+def test_a_room_has_at_most_a_dozen_files(room: Path) -> None:
+    files = [path for path in room.glob("*.py") if path.name != "__init__.py"]
+    assert len(files) <= MOST_FILES or room.name in UNCOUNTED, f"{room} has {len(files)} files; split it by subject"
+
+
+def hidden_imports(path: Path) -> Iterator[str]:
+    """Our own modules that a function imports when it runs."""
+    tree = ast.parse(path.read_text())
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    for node in (node for function in functions for node in ast.walk(function)):
+        named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        named += [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        yield from (name for name in named if name.split(".")[0] in PACKAGES)
+
+
+def test_functions_import_no_module_of_ours_but_kernels() -> None:
+    """Start-up time is saved where it is spent: at compilers and slow packages, not at our own modules."""
+    found = [f"{path.relative_to(REPOSITORY)}: {name}" for path in modules() for name in hidden_imports(path)]
+    assert [line for line in found if "kernels" not in line] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [path for path in modules() if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text()))]
+    assert [path for path in silent if path.name != "__init__.py"] == []
