@@ -136,7 +136,12 @@ def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> d
     public: dict[str, Any] = {}
     for figure in public_figures():
         value = figures.get(figure.name)
-        if figure.public is None or value is None or (few is not None and figure.tells_suppressed == "yes"):
+        if (
+            figure.public is None
+            or value is None
+            or value != value
+            or (few is not None and figure.tells_suppressed == "yes")
+        ):
             continue
         value = max(value - few, 0.0) if few is not None and figure.tells_suppressed == "summand" else value
         public[figure.public] = rounded(value)

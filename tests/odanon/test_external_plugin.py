@@ -197,7 +197,7 @@ def test_broken_plugins_are_named_and_say_why(house: House) -> None:
     listed = house.odanon("plugins")
     for stage, name, why in (
         ("anonymize", "raising", "RuntimeError when it was loaded; reinstall or update odanon-broken"),
-        ("metrics", "methodless", "it has no method evaluate(); see `odanon.testing`"),
+        ("metrics", "methodless", "it has no figures and no evaluate and no combine; docs/plugins says what it needs"),
         ("metrics", "raising", "RuntimeError when it was loaded"),
         ("checks", "gone", "ModuleNotFoundError when it was loaded"),
         ("store", "nameless", "AttributeError when it was loaded"),
