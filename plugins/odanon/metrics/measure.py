@@ -34,7 +34,8 @@ def every_figure() -> dict[str, Figure]:
     """
     figures: dict[str, Figure] = {}
     for metric in _made(lambda cls: cls.every() if hasattr(cls, "every") else [cls()]):
-        figures = {**{figure.name: figure for figure in metric.figures}, **figures}
+        for figure in metric.figures:
+            figures.setdefault(figure.name, figure)
     return figures
 
 
