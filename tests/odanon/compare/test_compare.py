@@ -65,7 +65,7 @@ def test_every_case_has_one_row_and_a_refusal_is_a_result(
 def test_finished_cases_are_not_run_again_unless_the_table_changed(table: TableInput, tmp_path: Path) -> None:
     planned = plan(table, tmp_path / "out", "atg-soft")
     first = list(run_plan(planned))
-    assert [result["status"] for result in first] == ["done", "refused"]
+    assert sorted(result["status"] for result in first) == ["done", "refused"]
     stamps = [planned.result(case).stat().st_mtime_ns for case in planned.cases]
     assert sorted(map(str, run_plan(planned))) == sorted(map(str, first))
     assert [planned.result(case).stat().st_mtime_ns for case in planned.cases] == stamps
