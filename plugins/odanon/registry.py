@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
+from odanon.model.promise import Promise
+from odanon.plugin import parameters_of
 
 # stage -> (entry-point group, what a plugin of this stage must have)
 STAGES = {
@@ -63,8 +65,22 @@ class Plugin:
             yield Parameter(name, _type_name(field), default, field.get("description", ""))
 
     def create(self, parameters: dict[str, Any]) -> Any:
-        """A validated instance; raises pydantic's ValidationError on a bad parameter."""
-        return TypeAdapter(self.cls).validate_python(parameters)
+        """A validated instance; raises pydantic's ValidationError on a bad parameter.
+
+        An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
+        """
+        made = TypeAdapter(self.cls).validate_python(parameters)
+        if self.stage == "anonymize":
+            declared = {
+                name: field["default"] for name, field in self.schema["properties"].items() if "default" in field
+            }
+            asked = Promise.of({**declared, **parameters})
+            if weaker := Promise.of(parameters_of(made)).weaker_than(asked):
+                raise OdanonError(
+                    f"{self.name} of {self.distribution} promises less than it is asked to ({', '.join(weaker)});"
+                    " choose another algorithm"
+                )
+        return made
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:

@@ -17,12 +17,12 @@ _TRIPS = 2**53  # whole numbers that every reader counts exactly
 
 def misshapen(release: Release, origins: Hierarchy, destinations: Hierarchy, *, weighted: bool) -> list[Finding]:
     """What keeps a release from being judged; nothing else is asked of one that has any of this."""
-    problems = [
-        *_flow_problems(release.flows, weighted=weighted),
-        *_assignment_problems(release.assignment, len(release.flows)),
-        *_area_problems("origin", release.origins, origins),
-        *_area_problems("destination", release.destinations, destinations),
-    ]
+    problems = (
+        _flow_problems(release.flows, weighted=weighted)
+        or _assignment_problems(release.assignment, len(release.flows))
+        or _area_problems("origin", release.origins, origins)
+        or _area_problems("destination", release.destinations, destinations)
+    )
     return [Finding("shape", 1, problem) for problem in problems]
 
 
@@ -81,11 +81,14 @@ def _whole(column: pd.Series, low: int, high: int) -> bool:
 def _area_problems(side: str, areas: Areas, tree: Hierarchy) -> list[str]:
     if not isinstance(areas, Areas):
         return [f"the {side} areas are no Areas"]
+    arrays = areas.label, areas.n_tiles, areas.level, areas.start, areas.members
+    if any(not isinstance(array, np.ndarray) or array.ndim != 1 for array in arrays):
+        return [f"the parts of the {side} areas are no arrays"]
     number = len(areas.label)
     if not (len(areas.n_tiles) == len(areas.level) == number and len(areas.start) == number + 1):
         return [f"the arrays of the {side} areas have different lengths"]
-    if any(not np.issubdtype(part.dtype, np.integer) for part in (areas.n_tiles, areas.start, areas.members)):
-        return [f"numbers and members of the {side} areas are not whole numbers"]
+    if any(not np.issubdtype(part.dtype, np.integer) for part in arrays[1:]):
+        return [f"sizes, levels and members of the {side} areas are not whole numbers"]
     if not _bounded(areas, tree.n_leaves):
         return [f"members of the {side} areas are no tiles of the hierarchy"]
     problems = []
