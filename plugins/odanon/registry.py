@@ -69,7 +69,7 @@ class Plugin:
 
         An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
         """
-        made = TypeAdapter(self.cls).validate_python(parameters)
+        made: Any = TypeAdapter(self.cls).validate_python(parameters)
         if self.stage == "anonymize":
             declared = {
                 name: field["default"] for name, field in self.schema["properties"].items() if "default" in field
