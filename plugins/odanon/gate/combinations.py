@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from odanon.gate.coverage import Ints
-from odanon.gate.refinement import Refinement
+from odanon.gate.refinement import Flags, Refinement
 from odanon.gate.search import Search
 from odanon.gate.space import Budget, BudgetSpentError, Space
 
@@ -27,8 +26,7 @@ def small_combinations(refinement: Refinement, k: int) -> int | None:
 
     None when there may be some and the values are too entangled to tell.
     """
-    atoms = np.arange(len(refinement.trips))
-    large = refinement.people(atoms, atoms, len(atoms)) >= k
+    large = refinement.people_of_atom >= k
     budget, found, unproven = Budget(MAX_WORK), 0, False
     for system, columns in _blocks(refinement.incidence(), large):
         if system.shape[0] * system.shape[1] > MAX_ENTRIES:
@@ -43,7 +41,7 @@ def small_combinations(refinement: Refinement, k: int) -> int | None:
     return None if unproven and not found else found
 
 
-def _small(system: "sparse.csr_array", large: npt.NDArray[np.bool_], budget: Budget) -> tuple[Space, Ints]:
+def _small(system: "sparse.csr_array", large: Flags, budget: Budget) -> tuple[Space, Ints]:
     """The combinations that depend on no large atom, and the atoms that their columns stand for."""
     space = Space(system.toarray().astype(np.int64), budget)
     flows = system.sum(axis=0)
@@ -71,8 +69,8 @@ def _members(refinement: Refinement, atoms: Ints) -> "sparse.csr_array":
     return sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, person)), shape=shape)
 
 
-def _blocks(incidence: "sparse.csr_array", large: npt.NDArray[np.bool_]) -> Iterator[tuple["sparse.csr_array", Ints]]:
-    """Independent parts of the system (flows, atoms), without the flows that no small combination can use.
+def _blocks(incidence: "sparse.csr_array", large: Flags) -> Iterator[tuple["sparse.csr_array", Ints]]:
+    """Independent parts of the system (flows, atoms) with small atoms, without the flows that no small combination uses.
 
     A flow that is alone on a large atom has weight 0; without it, others may be alone.
     """
@@ -96,5 +94,5 @@ def _blocks(incidence: "sparse.csr_array", large: npt.NDArray[np.bool_]) -> Iter
     by_part = np.argsort(label, kind="stable")
     for members in np.split(by_part, np.cumsum(np.bincount(label, minlength=n_parts))[:-1]):
         mine, theirs = members[members < len(flows)], members[members >= len(flows)] - len(flows)
-        if len(mine):
+        if len(mine) and not large[atoms[theirs]].all():
             yield part[mine][:, theirs], atoms[theirs]

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from odanon.gate.coverage import Ints, spread
-from odanon.gate.refinement import Refinement
+from odanon.gate.refinement import Flags, Refinement
 
 
 def nested(refinement: Refinement, outer: int, inner: int) -> Ints:
@@ -57,20 +57,37 @@ def _sums(refinement: Refinement, family: int) -> Iterator[Ints]:
 
 
 def _small_differences(refinement: Refinement, f: Ints, g: Ints, k: int) -> int:
-    """Overlapping pairs of an f and a g of whose trips 1 to k - 1 people have those that count in only one of the two.
-
-    Few pairs are counted in full: what one has and the other has not is at least the difference of their people.
-    """
+    """Overlapping pairs of an f and a g of whose trips 1 to k - 1 people have those that count in only one of the two."""
     both = np.flatnonzero((f >= 0) & (g >= 0))
     width = int(g.max(initial=0)) + 1
     pairs, number = np.unique(f[both] * width + g[both], return_inverse=True)
     first, second = pairs // width, pairs % width
-    shared = refinement.people(number, both, len(pairs))
-    near = np.ones(len(pairs), dtype=bool)
+    near = _near(refinement.people_of_atom >= k, (f, first), (g, second), both, number)
+    if not near.any():
+        return 0
+    chosen = near[number]
+    shared = refinement.people(number[chosen], both[chosen], len(pairs))
     for code, mine in ((f, first), (g, second)):
         held = np.flatnonzero(code >= 0)
-        near &= refinement.people(code[held], held, int(code.max(initial=-1)) + 1)[mine] - shared < k
-    first, second = first[near], second[near]
+        near &= refinement.people(code[held], held, int(code.max()) + 1)[mine] - shared < k
+    people = refinement.people(*_in_one_only(f, g, first[near], second[near]), int(near.sum()))
+    return int(((people > 0) & (people < k)).sum())
+
+
+def _near(large: Flags, one: tuple[Ints, Ints], two: tuple[Ints, Ints], both: Ints, number: Ints) -> Flags:
+    """Pairs that differ and share all their large atoms; few, so that the people of all others need no counting."""
+    n_pairs = len(one[1])
+    near, alike = np.ones(n_pairs, dtype=bool), np.ones(n_pairs, dtype=bool)
+    for code, mine in (one, two):
+        held, n = code >= 0, int(code.max(initial=-1)) + 1
+        alike &= np.bincount(code[held], minlength=n)[mine] == np.bincount(number, minlength=n_pairs)
+        crowds = np.bincount(code[held & large], minlength=n)[mine]
+        near &= crowds == np.bincount(number[large[both]], minlength=n_pairs)
+    return near & ~alike
+
+
+def _in_one_only(f: Ints, g: Ints, first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """(pair, atom) for the atoms that are in the f or in the g of a pair and not in both."""
     group, atom = [], []
     for code, mine, other, theirs in ((f, first, g, second), (g, second, f, first)):
         order = np.argsort(code, kind="stable")
@@ -80,8 +97,7 @@ def _small_differences(refinement: Refinement, f: Ints, g: Ints, k: int) -> int:
         alone = other[inside] != theirs[pair]
         group.append(pair[alone])
         atom.append(inside[alone])
-    people = refinement.people(np.concatenate(group), np.concatenate(atom), len(first))
-    return int(((people > 0) & (people < k)).sum())
+    return np.concatenate(group), np.concatenate(atom)
 
 
 def _only_container(f: Ints, g: Ints) -> Ints:

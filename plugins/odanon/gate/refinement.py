@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.coverage import Ints, spread
@@ -20,6 +21,7 @@ from odanon.gate.published import Content, PublishedMatrix
 if TYPE_CHECKING:
     from scipy import sparse
 
+Flags = npt.NDArray[np.bool_]
 IDENTITY = ("time", "origin", "destination", "person", "trips")
 
 
@@ -129,6 +131,12 @@ class Refinement:
         person = self.holder[start[atom][pair] + step, 1]
         width = int(self.holder[:, 1].max(initial=0)) + 1
         return np.bincount(np.unique(group[pair] * width + person) // width, minlength=n_groups)
+
+    @cached_property
+    def people_of_atom(self) -> Ints:
+        """Distinct people by atom."""
+        atoms = np.arange(len(self.trips))
+        return self.people(atoms, atoms, len(atoms))
 
     def incidence(self) -> "sparse.csr_array":
         """(flow, atom): which atoms every published value adds up."""

@@ -9,15 +9,14 @@ proof, the atoms of one circuit are tried in turn: each takes part, with its peo
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from odanon.gate.coverage import Ints
+from odanon.gate.refinement import Flags
 from odanon.gate.space import Space
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-Flags = npt.NDArray[np.bool_]
 _ONE = 10**9  # a person, who may be divided among several atoms
 
 
