@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.verifier import Finding, added_up, structure, verify
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 
 _ENDS = ("origin", "destination")
 
