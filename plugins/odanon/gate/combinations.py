@@ -1,48 +1,76 @@
 """Linear combinations of published values that depend on few people.
 
-A combination that depends on fewer than k people gives weight 0 to every atom with k people or more. Row reduction
-with those atoms first leaves exactly these combinations, each with one small atom of its own.
+A combination that depends on fewer than k people gives weight 0 to every atom with k people or more. Leaving these
+atoms out one by one keeps exactly such combinations; whether one of them depends on few enough people is searched.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from odanon.gate.coverage import Ints
-from odanon.gate.refinement import Refinement
+from odanon.gate.refinement import Flags, Refinement
+from odanon.gate.search import Search
+from odanon.gate.space import Budget, BudgetSpentError, Space
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-MAX_WORK = 4e9  # multiplications of one row reduction; beyond that a release is refused as unproven
-_MAX_ENUMERATED = 12  # combinations of that many reduced rows are tried in pairs
-_ZERO = 1e-9
+MAX_ENTRIES = 20_000_000  # flows times atoms of one independent part; beyond that a release is refused as unproven
+MAX_WORK = 1_000_000_000  # operations of all proofs together (some ten seconds); beyond that as well
 
 
 def small_combinations(refinement: Refinement, k: int) -> int | None:
-    """How many combinations depend on 1 to k - 1 people; None when the values are too entangled to tell."""
-    atoms = np.arange(len(refinement.trips))
-    large = refinement.people(atoms, atoms, len(atoms)) >= k
-    found = 0
+    """How many combinations were met that depend on 1 to k - 1 people; 0 if there is none at all.
+
+    None when there may be some and the values are too entangled to tell.
+    """
+    large = refinement.people_of_atom >= k
+    budget, found, unproven = Budget(MAX_WORK), 0, False
     for system, columns in _blocks(refinement.incidence(), large):
-        if float(system.shape[0]) ** 2 * system.shape[1] > MAX_WORK:
-            return None
-        order = np.argsort(~large[columns], kind="stable")
-        rows = _reduced(system[:, order], int(large[columns].sum()))
-        found += sum(_few(refinement, columns[order][support], k) for support in _supports(rows))
-    return found
+        if system.shape[0] * system.shape[1] > MAX_ENTRIES:
+            unproven = True
+            continue
+        try:
+            space, small = _small(system, large[columns], budget)
+            search = Search(_members(refinement, columns[small]), k)
+            found += sum(search.few(row != 0) for row in space.rows) or search.isolates(space)
+        except BudgetSpentError:
+            unproven = True
+    return None if unproven and not found else found
 
 
-def _few(refinement: Refinement, atoms: Ints, k: int) -> bool:
-    people = int(refinement.people(np.zeros(len(atoms), dtype=np.int64), atoms, 1)[0])
-    return 0 < people < k
+def _small(system: "sparse.csr_array", large: Flags, budget: Budget) -> tuple[Space, Ints]:
+    """The combinations that depend on no large atom, and the atoms that their columns stand for."""
+    space = Space(system.toarray().astype(np.int64), budget)
+    flows = system.sum(axis=0)
+    space.without(*sorted(np.flatnonzero(large).tolist(), key=lambda atom: flows[atom]))
+    small = np.flatnonzero(space.rows.any(axis=0))
+    space.rows = space.rows[:, small]
+    space.reduce()
+    return space, small
 
 
-def _blocks(incidence: "sparse.csr_array", large: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray, Ints]]:
-    """Independent parts of the system (flows, atoms), dense, without the flows that no small combination can use.
+def _members(refinement: Refinement, atoms: Ints) -> "sparse.csr_array":
+    """(atom, person): who is in each of the atoms; where nobody has an id, every trip is somebody."""
+    from scipy import sparse
+
+    if refinement.by_trips:
+        count = refinement.trips[atoms]
+        row, person = np.repeat(np.arange(len(atoms)), count), np.arange(count.sum())
+    else:
+        place = np.full(len(refinement.trips), -1, dtype=np.int64)
+        place[atoms] = np.arange(len(atoms))
+        held = place[refinement.holder[:, 0]] >= 0
+        row = place[refinement.holder[held, 0]]
+        person = np.unique(refinement.holder[held, 1], return_inverse=True)[1]
+    shape = (len(atoms), int(person.max(initial=-1)) + 1)
+    return sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, person)), shape=shape)
+
+
+def _blocks(incidence: "sparse.csr_array", large: Flags) -> Iterator[tuple["sparse.csr_array", Ints]]:
+    """Independent parts of the system (flows, atoms) with small atoms, without the flows that no small combination uses.
 
     A flow that is alone on a large atom has weight 0; without it, others may be alone.
     """
@@ -66,35 +94,5 @@ def _blocks(incidence: "sparse.csr_array", large: npt.NDArray[np.bool_]) -> Iter
     by_part = np.argsort(label, kind="stable")
     for members in np.split(by_part, np.cumsum(np.bincount(label, minlength=n_parts))[:-1]):
         mine, theirs = members[members < len(flows)], members[members >= len(flows)] - len(flows)
-        if len(mine):
-            yield part[mine][:, theirs].toarray(), atoms[theirs]
-
-
-def _reduced(system: npt.NDArray[np.float64], n_large: int) -> npt.NDArray[np.float64]:
-    """The reduced rows whose leading atom is a small one."""
-    rows = system.copy()
-    leading: list[int] = []
-    for column in range(rows.shape[1]):
-        row = len(leading)
-        if row == len(rows):
-            break
-        pivot = row + int(np.argmax(np.abs(rows[row:, column])))
-        if abs(rows[pivot, column]) < _ZERO:
-            continue
-        rows[[row, pivot]] = rows[[pivot, row]]
-        rows[row] /= rows[row, column]
-        others = np.flatnonzero(np.abs(rows[:, column]) > _ZERO)
-        others = others[others != row]
-        rows[others] -= np.outer(rows[others, column], rows[row])
-        leading.append(column)
-    return rows[: len(leading)][np.array(leading, dtype=np.int64) >= n_large]
-
-
-def _supports(rows: npt.NDArray[np.float64]) -> Iterator[npt.NDArray[np.bool_]]:
-    """Atoms that reduced rows depend on, each alone and, where they are few, in sums and differences of two."""
-    for row in rows:
-        yield np.abs(row) > _ZERO
-    if len(rows) <= _MAX_ENUMERATED:
-        for one, two in combinations(rows, 2):
-            yield np.abs(one - two) > _ZERO
-            yield np.abs(one + two) > _ZERO
+        if len(mine) and not large[atoms[theirs]].all():
+            yield part[mine][:, theirs], atoms[theirs]
