@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from odanon.gate.release import area_tables, release_findings
 from odanon.gate.verifier import Finding, added_up, verify
-from odanon.model.files import read_releases
-from odanon.model.hierarchy_file import from_parquet
+from odanon.model.files.releases import read_releases
+from odanon.model.files.trees import from_parquet
 from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.product import Product
