@@ -31,6 +31,12 @@ def hierarchy(
     if rows.empty:
         raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
     tree = day_tree(zoning, hierarchy, rows)
+    if tree.coverage != "full":
+        raise OdanonError(
+            f"{product.product} {day}: areas of the hierarchy {product.hierarchy.plugin} would list only tiles that somebody"
+            " visited, which tells where single people were; use the hierarchy h3 with coverage full, or a zoning that knows"
+            " all its tiles (polygons, antennas)"
+        )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
         return write_figures(

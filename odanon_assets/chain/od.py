@@ -12,7 +12,7 @@ from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.product import Product
-from odanon.protocols import KnowsEveryTile, Zoning
+from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
@@ -37,7 +37,12 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
     make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
-    rows, outside, left_out = make(lake, product, day, zoning)
+    rows, outside, counts = make(lake, product, day, zoning)
+    rows, remote = _near_others(rows, product)
+    if not remote.empty:
+        counts["unknown"] += int(remote["trips"].sum())
+        outside = pd.concat([outside, remote]) if product.od.unknown == "keep" else outside
+    left_out = _left_out(product, day, **counts)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
         write_parquet(rows, folder / ROWS)
@@ -55,8 +60,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
 
 def _counted_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
-    """OD rows of the trips of a day, those of trips with an unknown end if so asked, and what the first leave out.
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
+    """OD rows of the trips of a day, those of trips with an unknown end if so asked, and how many the first leave out.
 
     That is trips with an end outside the zoning and, if so asked, within a tile. No tree has a place for an unknown
     zone, so its rows never go on to anonymisation.
@@ -74,8 +79,30 @@ def _counted_rows(
             start, end = (np.where(pd.isna(side), UNKNOWN, side)[~known] for side in (origin, destination))
             outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
-    left_out = _left_out(product, day, total, unknown, intrazonal)
-    return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), left_out
+    counts = {"total": total, "unknown": int(unknown), "intrazonal": int(intrazonal)}
+    return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), counts
+
+
+def _near_others(rows: pd.DataFrame, product: Product) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows inside the part of the map that the tree may stand on, and the others with unknown ends.
+
+    One trip to another continent would have the root of the tree reach there (PRIVACY rule 24).
+    """
+    chooser = product.hierarchy.instance
+    if rows.empty or not isinstance(chooser, ChoosesExtent):
+        return rows, rows[:0]
+    k = product.anonymize.promise.k
+    code, label = pd.factorize(np.concatenate([rows["origin"].to_numpy(object), rows["destination"].to_numpy(object)]))
+    if "person" in rows:
+        tile, visitor = code, np.tile(pd.factorize(rows["person"])[0], 2)
+    else:  # every trip is somebody, and more than k on one row change nothing
+        times = np.minimum(rows["trips"].to_numpy(np.int64), k)
+        tile, visitor = np.repeat(code, np.tile(times, 2)), np.tile(np.arange(times.sum()), 2)
+    near = chooser.extent(label, tile, visitor, k)
+    ends = dict(zip(("origin", "destination"), np.split(near[code], 2), strict=True))
+    inside = ends["origin"] & ends["destination"]
+    remote = rows.assign(**{side: rows[side].where(known, UNKNOWN) for side, known in ends.items()})
+    return rows[inside], remote[~inside]
 
 
 def _left_out(product: Product, day: date, total: int, unknown: int, intrazonal: int) -> dict[str, float]:
@@ -108,7 +135,7 @@ def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
 
 def _ready_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
     buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]
     rows = pd.concat(buckets, ignore_index=True)
@@ -119,12 +146,13 @@ def _ready_rows(
     known = pd.notna(origin) & pd.notna(destination)
     inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
     trips = rows["trips"]
-    left_out = _left_out(product, day, trips.sum(), trips[~known].sum(), trips[known & ~inside].sum())
+    left_out = {"unknown": trips[~known], "intrazonal": trips[known & ~inside], "total": trips}
+    counts = {name: int(part.sum()) for name, part in left_out.items()}
     outside = pd.DataFrame()
     if product.od.unknown == "keep":
         ends = {"origin": origin, "destination": destination}
         outside = rows.assign(**{name: pd.Series(side).fillna(UNKNOWN) for name, side in ends.items()})[~known]
-    return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, left_out
+    return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, counts
 
 
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
