@@ -8,7 +8,7 @@ import pandas as pd
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.protocols import Metric
-from odanon.testing.anonymizers import random_city
+from odanon.testing.cities import random_city
 from odanon.testing.parameters import check_parameters
 
 _CASES = 4

@@ -21,7 +21,7 @@ from odanon.metrics.surface import Surface
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Areas, Release
-from odanon.testing.anonymizers import random_city
+from odanon.testing.cities import random_city
 from odanon.zoning.h3 import H3Zoning
 
 # a, b and c in a row on the equator, 0.01 degrees apart: all -> left (a, b), right (c).
