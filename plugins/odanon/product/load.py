@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from odanon.product.model import Product
 from odanon.registry import explain
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
 _SECRET_KEYS = re.compile(r"(url|password|secret|token|key)$")
 _SCALARS = (str, int, float, bool, type(None))
 
@@ -28,21 +31,79 @@ def load_product(path: str | Path) -> Product:
         raise OdanonError(_sentence(path, raw, error)) from None
     except OdanonError as error:
         raise OdanonError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a stranger's plugin does when it is given its parameters
+        raise OdanonError(
+            f"{path}: a plugin of this file fails with {type(error).__name__} when it is made; update its package"
+        ) from error
 
 
-def load_products(folder: str | Path) -> list[Product]:
-    """All products of a folder, by file name; two files must not claim one name."""
+@dataclass(frozen=True)
+class Loaded:
+    """The products of some files, and for every file that makes none the sentence that says why."""
+
+    products: list[Product]
+    broken: dict[Path, str]
+
+
+def product_paths(folder: str | Path) -> list[Path]:
+    """The product files of a folder by name; there must be one."""
     folder = Path(folder)
     paths = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
     if not paths:
         raise OdanonError(f"{folder}: no product files (*.yaml) here; copy pipelines/demo.yaml to start one")
+    return paths
+
+
+def load_products(paths: Iterable[Path]) -> Loaded:
+    """The products of many files; one that is broken keeps no other from working."""
     products: dict[str, Product] = {}
+    broken: dict[Path, str] = {}
     for path in paths:
-        product = load_product(path)
-        if product.product in products:
-            raise OdanonError(f"{path}: product = {product.product!r} is taken by another file; choose another name")
-        products[product.product] = product
-    return list(products.values())
+        try:
+            product = load_product(path)
+            if product.product in products:
+                raise _taken(path, product.product)
+            products[product.product] = product
+        except OdanonError as error:
+            broken[path] = str(error)
+    return Loaded(list(products.values()), broken)
+
+
+def load_named(folder: str | Path, name: str) -> Product:
+    """The product of this name, whatever the other files of the folder look like."""
+    names = claimed_names(folder)
+    claiming = names.get(name, [])
+    if not claiming:
+        known = ", ".join(sorted(names))
+        raise OdanonError(f"no product is called {name[:100]!r} in {folder}; there are {known}")
+    if len(claiming) > 1:
+        raise _taken(claiming[1], name)
+    return load_product(claiming[0])
+
+
+def claimed_names(folder: str | Path) -> dict[str, list[Path]]:
+    """The names that product files claim, whatever else is wrong with them."""
+    names: dict[str, list[Path]] = {}
+    for path in product_paths(folder):
+        names.setdefault(_claim(path), []).append(path)
+    return names
+
+
+def _claim(path: Path) -> str:
+    """The name in a product file; of one that is no YAML, what the line says that should hold it, or the file's name."""
+    try:
+        return str(_expand(_read_yaml(path).get("product", path.stem), path, ("product",)))
+    except OdanonError:
+        found = (
+            _CLAIM.search(path.read_text(encoding="utf-8", errors="replace"))
+            if path.is_file() and os.access(path, os.R_OK)
+            else None
+        )
+        return found[1] if found else path.stem
+
+
+def _taken(path: Path, name: str) -> OdanonError:
+    return OdanonError(f"{path}: product = {name!r} is taken by another file; choose another name")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -50,6 +111,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise OdanonError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except UnicodeDecodeError:
+        raise OdanonError(f"{path}: is not UTF-8 text; save it as such") from None
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
