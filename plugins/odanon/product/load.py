@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from odanon import registry
 from odanon.errors import OdanonError
+from odanon.product.choices import PluginChoice
 from odanon.product.model import Product
-from odanon.registry import explain
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
@@ -168,7 +169,28 @@ def _sentence(path: Path, raw: dict[str, Any], error: ValidationError) -> str:
     found, value = _value_at(raw, keys)
     shown = f" = {value!r}" if found and isinstance(value, _SCALARS) and "url" not in keys else ""
     more = f" ({len(errors) - 1} more mistakes in this file)" if len(errors) > 1 else ""
-    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {explain(first)}{more}"
+    told = registry.explain(first, _known_keys(raw, keys[:-1]) if first["type"] in registry.UNKNOWN_KEY else ())
+    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {told}{more}"
+
+
+def _known_keys(raw: Any, keys: list[str]) -> list[str]:
+    """The keys that may stand at a place of a product file."""
+    model: type[BaseModel] | None = Product
+    for key in keys:
+        if not key.isdigit():  # the entries of a list share their model
+            field = model.model_fields.get(key) if model else None
+            model = _section(field.annotation) if field else None
+    if model is None or not issubclass(model, PluginChoice):
+        return list(model.model_fields) if model else []
+    _, chosen = _value_at(raw, keys)
+    return [known.name for known in registry.find(model.stage, chosen["plugin"]).parameters]
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    """The model within an annotation such as `list[Metric] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section(part))), None)
 
 
 def _value_at(raw: Any, keys: list[str]) -> tuple[bool, Any]:

@@ -54,6 +54,17 @@ def test_defaults_are_filled_in(tmp_path: Path) -> None:
         ),
         ({"anonymize": {"plugin": "atg-jiont"}}, "did you mean 'atg-joint'?"),
         ({"anonymize": {"plugin": "atg-joint", "kk": 3}}, "anonymize.kk = 3: there is no such key here"),
+        ({"anonymize": {"plugin": "atg-joint", "max_tile": 3}}, "did you mean 'max_tiles'?"),
+        (
+            {"metrics": [{"plugin": "reconstruction", "distence": 3}]},
+            "metrics.0.distence = 3: there is no such key here",
+        ),
+        (
+            {"publish": {"retension": "2d"}},
+            "publish.retension = '2d': there is no such key here; did you mean 'retention'?",
+        ),
+        ({"trips": {"home_work": {"min_day": 2}}}, "did you mean 'min_days'?"),
+        ({"titel": "x"}, "did you mean 'title'?"),
         ({"anonymize": "nonsense-name"}, "no anonymize plugin is called 'nonsense-name'; installed are:"),
         ({"anonymize": 12}, "anonymize = 12: name a plugin here"),
         ({"anonymize": {"plugin": "atg-joint", "unit": "trips"}}, "does not protect persons; use unit: persons"),
