@@ -8,8 +8,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.testing.cities import city_of_two_trees, random_city
 from odanon.testing.released import BINS, released, released_window
 

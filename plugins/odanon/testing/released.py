@@ -7,6 +7,7 @@ import pandas as pd
 
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.door import RefusedError, release
+from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -44,6 +45,12 @@ def _through_the_door(
         made = release(matrices, origins, plugin, destinations=destinations, metrics=()).releases
     except RefusedError as error:
         raise AssertionError(f"{name}: {'; '.join(map(str, error.findings))}") from None
+    except OdanonError as error:
+        crash = type(error.__cause__).__name__
+        if f"failed with {crash};" not in str(error):
+            raise  # a refusal
+        where = "" if origins is destinations else " where destinations have a tree of their own"
+        raise AssertionError(f"{name} fails with {crash}{where}") from error
     for number, od in matrices.items():
         told = made[number].assignment
         sides = {"origin": (od.pairs.origin, origins), "destination": (od.pairs.destination, destinations)}
