@@ -10,10 +10,10 @@ from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.testing.cities import city_of_two_trees, pair_of_tiles, random_city
 from odanon.testing.noise import check_noise
 from odanon.testing.parameters import check_parameters
-from odanon.testing.released import released, released_window
+from odanon.testing.trial.cities import city_of_two_trees, pair_of_tiles, random_city
+from odanon.testing.trial.released import released, released_window
 
 _CASES = 12
 _OF_EACH = 4  # cities with two trees, and windows

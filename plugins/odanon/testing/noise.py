@@ -11,8 +11,8 @@ from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
-from odanon.testing.cities import city_of_two_trees, random_city
-from odanon.testing.released import BINS, released, released_window
+from odanon.testing.trial.cities import city_of_two_trees, random_city
+from odanon.testing.trial.released import BINS, released, released_window
 
 _CASES = 8
 _CROWD = 4000  # people with one trip each: enough for flows to stand out of any noise

@@ -17,7 +17,7 @@ from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
-from odanon.testing.released import released
+from odanon.testing.trial.released import released
 from odanon.zoning.grid import GridZoning
 
 
