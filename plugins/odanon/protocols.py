@@ -148,7 +148,9 @@ class DayCheck(Protocol):
 class Engine(Protocol):
     """Spreads work (`odanon.engines`)."""
 
-    buckets: int
+    @property
+    def buckets(self) -> int:
+        """How many parts a day's people are in."""
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]: ...
 

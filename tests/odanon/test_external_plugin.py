@@ -35,6 +35,8 @@ raising = odanon_broken.raising:Thing
 gone = odanon_broken.gone:Thing
 [odanon.stores]
 nameless = odanon_broken.methodless:Other
+[odanon.hierarchies]
+h3 = odanon_broken.methodless:Thing
 [odanon.commands]
 raising = odanon_broken.raising:call
 """,
@@ -201,8 +203,10 @@ def test_broken_plugins_are_named_and_say_why(house: House) -> None:
         ("metrics", "raising", "RuntimeError when it was loaded"),
         ("checks", "gone", "ModuleNotFoundError when it was loaded"),
         ("store", "nameless", "AttributeError when it was loaded"),
+        ("hierarchy", "h3", "the name belongs to odanon; rename it"),
     ):
         assert f"{stage}: {name}  (odanon-broken)\n  broken: {why}" in listed
+    assert "hierarchy: h3  (odanon)\n  Parents of H3 tiles" in listed
     assert "may quote data" not in listed
     assert "broken (odanon-broken): its module raises" in house.odanon("--help")
 

@@ -1,5 +1,6 @@
 """`odanon plugins`: what is installed."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -25,8 +26,20 @@ def plugins(
             console.print(f"  [red]broken: {found.why}[/red]", highlight=False)
             continue
         console.print(f"  {found.summary}", highlight=False)
+        for line in _limits(found.cls) if found.stage == "anonymize" else ():
+            console.print(f"  {line}", highlight=False)
         table = Table(box=None, padding=(0, 2), show_header=False)
         for parameter in found.parameters:
             table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
         if table.row_count:
             console.print(table)
+
+
+def _limits(cls: type) -> Iterator[str]:
+    """Which limits an anonymiser keeps and refuses, and whether its releases can be verified."""
+    limits = cls.limits() if hasattr(cls, "limits") else {}
+    for verb, wanted in (("keeps", True), ("refuses", False)):
+        if named := [name for name, kept in limits.items() if kept is wanted]:
+            yield f"{verb}: {', '.join(named)}"
+    if not getattr(cls, "verifiable", True):
+        yield "not verified: nobody can count its flows again, so that the pipeline does not publish them"

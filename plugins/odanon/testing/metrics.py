@@ -8,8 +8,8 @@ import pandas as pd
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.protocols import Metric
-from odanon.testing.anonymizers import random_city
 from odanon.testing.parameters import check_parameters
+from odanon.testing.trial.cities import random_city
 
 _CASES = 4
 _K = 3

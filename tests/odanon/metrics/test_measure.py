@@ -10,7 +10,7 @@ from odanon import door, registry
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.api import Figure, ODMatrix, Release, parameter, plugin
 from odanon.metrics.measure import every_figure
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 
 
 @plugin

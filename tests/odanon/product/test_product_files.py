@@ -9,8 +9,9 @@ import pytest
 import yaml
 from repository import REPOSITORY
 
+from odanon import registry
 from odanon.errors import OdanonError
-from odanon.product import load_product, load_products
+from odanon.product import load_named, load_product, load_products, product_paths
 from odanon.product.schema import product_schema
 
 DEMO = REPOSITORY / "pipelines" / "demo.yaml"
@@ -31,7 +32,9 @@ def message(path: Path) -> str:
 
 
 def test_every_product_in_the_repository_loads() -> None:
-    assert {product.product for product in load_products(REPOSITORY / "pipelines")} >= {"demo"}
+    loaded = load_products(product_paths(REPOSITORY / "pipelines"))
+    assert {product.product for product in loaded.products} >= {"demo"}
+    assert loaded.broken == {}
 
 
 def test_defaults_are_filled_in(tmp_path: Path) -> None:
@@ -51,6 +54,17 @@ def test_defaults_are_filled_in(tmp_path: Path) -> None:
         ),
         ({"anonymize": {"plugin": "atg-jiont"}}, "did you mean 'atg-joint'?"),
         ({"anonymize": {"plugin": "atg-joint", "kk": 3}}, "anonymize.kk = 3: there is no such key here"),
+        ({"anonymize": {"plugin": "atg-joint", "max_tile": 3}}, "did you mean 'max_tiles'?"),
+        (
+            {"metrics": [{"plugin": "reconstruction", "distence": 3}]},
+            "metrics.0.distence = 3: there is no such key here",
+        ),
+        (
+            {"publish": {"retension": "2d"}},
+            "publish.retension = '2d': there is no such key here; did you mean 'retention'?",
+        ),
+        ({"trips": {"home_work": {"min_day": 2}}}, "did you mean 'min_days'?"),
+        ({"titel": "x"}, "did you mean 'title'?"),
         ({"anonymize": "nonsense-name"}, "no anonymize plugin is called 'nonsense-name'; installed are:"),
         ({"anonymize": 12}, "anonymize = 12: name a plugin here"),
         ({"anonymize": {"plugin": "atg-joint", "unit": "trips"}}, "does not protect persons; use unit: persons"),
@@ -103,8 +117,40 @@ def test_secrets_in_the_file_are_refused_and_not_repeated(tmp_path: Path) -> Non
 def test_two_files_cannot_claim_one_name(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "other.yaml").write_text((tmp_path / "mine.yaml").read_text())
+    loaded = load_products(product_paths(tmp_path))
+    assert len(loaded.products) == 1
+    assert "other.yaml: product = 'demo' is taken by another file" in loaded.broken[tmp_path / "other.yaml"]
     with pytest.raises(OdanonError, match="is taken by another file"):
-        load_products(tmp_path)
+        load_named(tmp_path, "demo")
+
+
+BROKEN = {
+    "colon.yaml": ("product: colon\ntitle: a: b\n", "colon", "line 2"),
+    "list.yaml": ("- product\n", "list", "is a mapping"),
+    "latin.yaml": ("product: latin\ntitle: caf\xe9\n", "latin", "not UTF-8"),
+    "plugin.yaml": (f"{DEMO.read_text()}\nengine: {{plugin: nowhere}}\n", "demo", "nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_breaks_no_other(tmp_path: Path, name: str) -> None:
+    write(tmp_path, product="mine")
+    text, claimed, sentence = BROKEN[name]
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    loaded = load_products(product_paths(tmp_path))
+    assert [product.product for product in loaded.products] == ["mine"]
+    assert sentence in loaded.broken[tmp_path / name]
+    assert load_named(tmp_path, "mine").product == "mine"
+    with pytest.raises(OdanonError, match=sentence):
+        load_named(tmp_path, claimed)
+
+
+def test_a_plugin_that_raises_when_it_is_made_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Any) -> None:
+        raise RuntimeError("may quote data")
+
+    monkeypatch.setattr(registry.Plugin, "create", lambda self, parameters: fails(self))
+    assert "a plugin of this file fails with RuntimeError when it is made" in message(write(tmp_path))
 
 
 def test_the_schema_in_the_repository_is_current_and_accepts_the_demo() -> None:
