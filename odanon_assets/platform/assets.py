@@ -119,7 +119,7 @@ def _recorded(
         case Made(stage, figures):
             metadata = {
                 **table_metadata(product, stage),
-                **stage_metadata(figures, product.anonymize.promise.k),
+                **stage_metadata(stage, figures, product.anonymize.promise.k),
             }
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
         case Shown():
