@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from odanon.errors import OdanonError
 from odanon.product.model import Product
+from odanon.product.plain_yaml import plain_yaml
 from odanon.registry import explain
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -51,7 +52,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise OdanonError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     try:
-        raw = yaml.safe_load(text)
+        raw = plain_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
