@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.errors import OdanonError
 from odanon.metrics.measure import OF_TABLES, every_figure
 from odanon.model.figure import Figure
 from odanon.model.files import read_releases
@@ -79,6 +80,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
     figures = lake.figures(name, "metrics", day)
+    if "left_out_people" not in figures:
+        raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
     metrics = public_metrics(figures, flows, parameters["k"])
     manifest = {
         **facts,

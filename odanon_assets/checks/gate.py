@@ -40,7 +40,7 @@ def budget(product: Product, lake: Lake, day: date) -> Verdict:
     figures = lake.figures(product.product, "metrics", day)  # in which few people look like none
     share, told = (
         figures["S_share"],
-        coarse_share(figures["S_share"], figures["left_out_people"], product.anonymize.promise.k),
+        coarse_share(figures["S_share"], figures.get("left_out_people", 0), product.anonymize.promise.k),
     )
     most = getattr(product.anonymize.instance, "suppression", 1.0)
     return Verdict(

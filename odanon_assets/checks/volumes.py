@@ -45,7 +45,7 @@ def within_limit(stage: str, figure: str, behind: str, words: str, limit: str) -
 
     def run(product: Product, lake: Lake, day: date) -> Verdict:
         figures, most = lake.figures(product.product, stage, day), getattr(product.checks, limit)
-        told = coarse_share(figures[figure], figures[behind], product.anonymize.promise.k)
+        told = coarse_share(figures[figure], figures.get(behind, 0), product.anonymize.promise.k)
         if figures[figure] <= most:
             return Verdict(True, f"about {told:.1%} of {words}; the limit is {most:.1%}", {"share": told})
         return Verdict(False, f"more of {words} than checks.{limit} = {most:.1%} allows", {"share": told})

@@ -39,7 +39,9 @@ def told_counts(
         counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
         if "trips" in counts:
             counts["trips"] -= missing.trips
-    return {name: rounded_down(count, k) for name, count in counts.items()}
+    # Published trips are subtracted from trips: what is then known of k people's has one digit.
+    digits = {"trips": 1} if missing.people >= k else {}
+    return {name: rounded_down(count, k, digits.get(name, 2)) for name, count in counts.items()}
 
 
 def _of_people(lake: Lake, product: Product, day: date, stage: str, missing: LeftOut[datetime]) -> int:

@@ -13,6 +13,7 @@ from gate_town import DAY, TILES, published, town
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odanon.errors import OdanonError
 from odanon.metrics.left_out import LeftOut
 from odanon.metrics.measure import measured_window
 from odanon.model.hierarchy import Hierarchy
@@ -179,3 +180,15 @@ def test_what_many_left_out_is_coarse_everywhere(folder: Path) -> None:
         told["od"].keys() | told["trips"].keys() | told["traces"].keys()
     )
     assert told["published"]["people"] % 10 == 0
+
+
+def test_a_day_that_an_earlier_version_measured_is_measured_again_first(folder: Path) -> None:
+    gate.write(folder, gate.people())
+    product = town(folder)
+    gate.made(product)
+    path = Lake(default_root()).folder("town", "metrics", DAY) / "figures.json"
+    figures = json.loads(path.read_text())
+    del figures["left_out_people"]
+    path.write_text(json.dumps(figures))
+    with pytest.raises(OdanonError, match="an earlier version measured this day; run its stage metrics again"):
+        gate.publish(product)

@@ -157,3 +157,23 @@ def test_a_stranger_cannot_declare_the_figures_of_a_stage(monkeypatch: pytest.Mo
     harmless = Figure("points", "points", "no points at all", kind="size")
     monkeypatch.setattr(stages, "every_figure", lambda: {"points": harmless})
     assert stage_metadata("traces", {"points": 7}, 10) == {}
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, 0), (9, 0), (10, 0.01), (12, 0.01), (18, 0.02)])
+def test_a_share_of_few_rows_is_told_as_none_and_of_many_with_one_digit(
+    product: Product, lake: Lake, rows: int, told: float
+) -> None:
+    k = product.anonymize.promise.k
+    rows = rows * k // 10
+    leave(lake, "traces", DAY, quarantined_share=rows / (100 * k), quarantined=rows)
+    verdict = check(product, lake, "traces", "quarantine")
+    assert verdict.figures == {"share": told}
+    leave(lake, "od", DAY, unknown_zone_share=rows / (100 * k), unknown_zone_people=rows)
+    assert check(product, lake, "od", "unknown_zones").figures == {"share": told}
+
+
+def test_the_suppressed_share_of_the_checks_has_one_digit(product: Product, lake: Lake) -> None:
+    leave(lake, "metrics", DAY, S_share=0.01234, left_out_people=product.anonymize.promise.k)
+    verdict = check(product, lake, "metrics", "suppression")
+    assert verdict.figures == {"S": 0.01}
+    assert verdict.sentence.startswith("about 1% of the trips")
