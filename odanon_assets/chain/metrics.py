@@ -17,7 +17,7 @@ from odanon import registry
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.left_out import LeftOut
 from odanon.metrics.measure import combined_figures
-from odanon.model.files import read_releases
+from odanon.model.files.releases import read_releases
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -18,9 +18,10 @@ from odanon.metrics.measure import measured_window
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.testing.anonymizers import random_city
 from odanon.zoning.h3 import H3Zoning
 
