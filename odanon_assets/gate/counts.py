@@ -38,9 +38,10 @@ def told_counts(
         counts["people"] -= len(missing.gone)
         counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
         if "trips" in counts:
-            counts["trips"] -= missing.trips
-    # Published trips are subtracted from trips: what is then known of k people's has one digit.
-    digits = {"trips": 1} if missing.people >= k else {}
+            counts["trips"] -= missing.of_others
+    # Published trips can be subtracted from trips: of what many left out, one digit is then known.
+    many = missing.people >= k and len(str(missing.trips)) >= len(str(counts.get("trips", 0)))
+    digits = {"trips": 1} if many else {}
     return {name: rounded_down(count, k, digits.get(name, 2)) for name, count in counts.items()}
 
 

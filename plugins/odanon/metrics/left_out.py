@@ -19,13 +19,14 @@ Ids = npt.NDArray[Any]
 class LeftOut(Generic[Bin]):
     """Trips of a window that no flow counts, and the people behind them.
 
-    `people` is their number, or that of the trips where nobody knows whose they are; `gone` are the ids of those of
-    whom nothing is left, and `trips` what is left out of the others.
+    `trips` is how many; `people` how many are behind them, or `trips` where nobody knows who; `gone` are the ids of those
+    of whom nothing is left, and `of_others` the trips that are left out of the others.
     """
 
+    trips: int
     people: int
     gone: Ids
-    trips: int
+    of_others: int
     rest: Mapping[
         Bin, tuple[ODMatrix, Release]
     ]  # as if those trips had never been made; bins without any other are out
@@ -45,11 +46,12 @@ class LeftOut(Generic[Bin]):
             missing.append(pd.Series(uncounted, index=person)[uncounted > 0])
             staying.append(person[uncounted < od.trips])
         left_out = pd.concat(missing)
+        trips = int(left_out.sum())
         if any(od.person is None for od in matrices.values()):
-            return cls(int(left_out.sum()), np.empty(0), int(left_out.sum()), rest)
+            return cls(trips, trips, np.empty(0), trips, rest)
         people = left_out.index.unique()
         gone = people.difference(pd.Index(np.concatenate(staying)))
-        return cls(len(people), gone.to_numpy(), int(left_out[~left_out.index.isin(gone)].sum()), rest)
+        return cls(trips, len(people), gone.to_numpy(), int(left_out[~left_out.index.isin(gone)].sum()), rest)
 
     @property
     def worlds(self) -> tuple[dict[Bin, ODMatrix], dict[Bin, Release]]:

@@ -23,6 +23,11 @@ def rounded(value: float, digits: int = 3) -> float:
     return float(f"{value:.{digits}g}")
 
 
+def coarse(value: float) -> float:
+    """A figure of what was left out: one digit, from 1 to 10 one after the point, since most of these lie between 0 and 2."""
+    return round(value, 1) if 1 <= abs(value) < 10 else rounded(value, 1)
+
+
 def rounded_down(count: int, k: int, digits: int = 2) -> int:
     """A count as a multiple of k by a number of few digits, so that counts beside each other differ by nothing or by k and more."""
     crowds = max(count, 0) // k

@@ -1,9 +1,9 @@
 """What may be told of a figure, in the manifest or on the platform's pages (PRIVACY rules 15 and 23)."""
 
 from odanon.model.figure import Figure
-from odanon.risk.bands import lower_edge, rounded, rounded_down
+from odanon.risk.bands import coarse, lower_edge, rounded, rounded_down
 
-_COARSE = 1  # digits of what tells how much was left out
+_COARSE = 1  # digits of a count that tells how much was left out
 
 
 def told(figure: Figure, value: float, k: int, left_out: int | None, digits: int | None = None) -> float | None:
@@ -18,16 +18,16 @@ def told(figure: Figure, value: float, k: int, left_out: int | None, digits: int
     tells = figure.tells_suppressed != "no"
     if tells and left_out is None:
         return None
-    coarse = tells and left_out is not None and left_out >= k
+    many = tells and left_out is not None and left_out >= k
     if figure.kind == "fewest":
         return lower_edge(value, k)
     if figure.kind == "count":
-        return rounded_down(int(value), k, _COARSE) if coarse else rounded_down(int(value), k)
-    if coarse:
-        return rounded(value, _COARSE)
+        return rounded_down(int(value), k, _COARSE) if many else rounded_down(int(value), k)
+    if many:
+        return coarse(value)
     return value if digits is None else rounded(value, digits)
 
 
 def coarse_share(share: float, behind: int, k: int) -> float:
     """A share of what was left out with one digit; 0 when fewer than k people, or rows, are behind it."""
-    return rounded(share, _COARSE) if behind >= k else 0.0
+    return coarse(share) if behind >= k else 0.0
