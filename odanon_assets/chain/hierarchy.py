@@ -17,9 +17,9 @@ from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
 
 FIGURES = (
-    Figure("nodes", "nodes", "tiles and areas of the tree", kind="size"),
-    Figure("tiles", "tiles", "leaves of the tree", kind="size"),
-    Figure("levels", "levels", "levels of the tree", kind="size"),
+    Figure("nodes", "nodes", "tiles and areas of the tree", kind="size", tells_suppressed="yes"),
+    Figure("tiles", "tiles", "leaves of the tree", kind="size", tells_suppressed="yes"),
+    Figure("levels", "levels", "levels of the tree", kind="size", tells_suppressed="yes"),
 )
 
 

@@ -22,13 +22,38 @@ from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 
 FIGURES = (
-    Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="count"),
-    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count"),
-    Figure("time_bins", "time bins", "time bins with trips", kind="size"),
-    Figure("segments", "segments", "segments with trips", kind="size"),
-    Figure("tiles", "tiles", "tiles in use", kind="size"),
-    Figure("unknown_zone_share", "of the trips lie outside", "trips with an end outside the zoning", unit="share"),
-    Figure("intrazonal_dropped", "trips within a tile", "dropped, as the product's file says", kind="count"),
+    Figure(
+        "od_pairs",
+        "OD pairs",
+        "pairs of tiles with trips, by time bin and segment",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count", tells_suppressed="yes"),
+    Figure("time_bins", "time bins", "time bins with trips", kind="size", tells_suppressed="yes"),
+    Figure("segments", "segments", "segments with trips", kind="size", tells_suppressed="yes"),
+    Figure("tiles", "tiles", "tiles in use", kind="size", tells_suppressed="yes"),
+    Figure(
+        "unknown_zone_share",
+        "of the trips lie outside",
+        "trips with an end outside the zoning",
+        unit="share",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "unknown_zone_people",
+        "people outside",
+        "behind trips with an end outside the zoning",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "intrazonal_dropped",
+        "trips within a tile",
+        "dropped, as the product's file says",
+        kind="count",
+        tells_suppressed="yes",
+    ),
 )
 
 
@@ -41,6 +66,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     rows, remote = _near_others(rows, product)
     if not remote.empty:
         counts["unknown"] += int(remote["trips"].sum())
+        counts["people"] = max(counts["people"], _people(remote))  # some may be the same
         outside = pd.concat([outside, remote]) if product.od.unknown == "keep" else outside
     left_out = _left_out(product, day, **counts)
     pairs = pair_table(rows)
@@ -68,7 +94,7 @@ def _counted_rows(
     """
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
-    parts, outside, total, unknown, intrazonal = [], [], 0, 0, 0
+    parts, outside, total, unknown, strangers, intrazonal = [], [], 0, 0, 0, 0
     for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
@@ -79,7 +105,8 @@ def _counted_rows(
             start, end = (np.where(pd.isna(side), UNKNOWN, side)[~known] for side in (origin, destination))
             outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
-    counts = {"total": total, "unknown": int(unknown), "intrazonal": int(intrazonal)}
+        strangers += trips["person"][~known].nunique()  # a bucket holds whole people
+    counts = {"total": total, "unknown": int(unknown), "people": strangers, "intrazonal": int(intrazonal)}
     return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), counts
 
 
@@ -105,15 +132,20 @@ def _near_others(rows: pd.DataFrame, product: Product) -> tuple[pd.DataFrame, pd
     return rows[inside], remote[~inside]
 
 
-def _left_out(product: Product, day: date, total: int, unknown: int, intrazonal: int) -> dict[str, float]:
-    """The figures of trips that are not counted; too many outside the zoning stop the day."""
+def _people(rows: pd.DataFrame) -> int:
+    """Who is behind some rows; without ids every trip is somebody."""
+    return int(rows["person"].nunique() if "person" in rows else rows["trips"].sum())
+
+
+def _left_out(product: Product, day: date, total: int, unknown: int, people: int, intrazonal: int) -> dict[str, float]:
+    """The figures of trips that are not counted; too many outside the zoning, of so many people, stop the day."""
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: {share:.1%} of the trips lie outside the zoning, above"
-            f" checks.max_unknown_zone = {limit:.1%}; widen the zoning or the limit"
+            f"{product.product} {day}: more of the trips lie outside the zoning than checks.max_unknown_zone"
+            f" = {limit:.1%} allows; widen the zoning or the limit"
         )
-    return {"unknown_zone_share": share, "intrazonal_dropped": int(intrazonal)}
+    return {"unknown_zone_share": share, "unknown_zone_people": people, "intrazonal_dropped": int(intrazonal)}
 
 
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
@@ -146,8 +178,13 @@ def _ready_rows(
     known = pd.notna(origin) & pd.notna(destination)
     inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
     trips = rows["trips"]
-    left_out = {"unknown": trips[~known], "intrazonal": trips[known & ~inside], "total": trips}
-    counts = {name: int(part.sum()) for name, part in left_out.items()}
+    unknown = rows[~known]
+    counts = {
+        "total": int(trips.sum()),
+        "unknown": int(unknown["trips"].sum()),
+        "people": _people(unknown),
+        "intrazonal": int(trips[known & ~inside].sum()),
+    }
     outside = pd.DataFrame()
     if product.od.unknown == "keep":
         ends = {"origin": origin, "destination": destination}
