@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 
 from odanon.errors import OdanonError
-from odanon.reading.columns import schema_of
+from odanon.reading.child.columns import schema_of
 from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.pseudonym import KEY_VARIABLE

@@ -16,8 +16,8 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
-from odanon.reading.logformats import gpx, plt
-from odanon.reading.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
+from odanon.reading.child.logformats import gpx, plt
+from odanon.reading.child.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
 
 # What honest files stay far below: a point takes bytes.
 _ROWS_PER_BYTE, _FREE_ROWS = 64, 1_000_000

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from odanon.reading.columns import Converter, schema_of
-from odanon.reading.formats import raw_batches
-from odanon.reading.unpack import RefusedError
+from odanon.reading.child.columns import Converter, schema_of
+from odanon.reading.child.formats import raw_batches
+from odanon.reading.child.unpack import RefusedError
 
 _OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
 

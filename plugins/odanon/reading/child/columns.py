@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odanon.reading.unpack import RefusedError
+from odanon.reading.child.unpack import RefusedError
 
 TEXT = pa.dictionary(pa.int32(), pa.large_string())
 TIME = pa.timestamp("us", "UTC")
