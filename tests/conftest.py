@@ -1,12 +1,19 @@
 """Fixtures shared by all tests."""
 
+import contextlib
 import os
+import shutil
+import signal
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS / "support"))
@@ -17,6 +24,19 @@ STRESS = bool(os.environ.get("ODANON_STRESS"))
 settings.register_profile("test", deadline=None, max_examples=40)
 settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("stress" if STRESS else "test")
+
+# A shell that starts the tests in the background without job control has them ignore SIGINT. Programs inherit that, and
+# Dagster, which treats SIGTERM as SIGINT, could then not be stopped by either.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@event.listens_for(Engine, "connect")
+def _leave_it_to_the_system_when_to_write(connection: Any, _: Any) -> None:
+    """Dagster commits hundreds of times a day of a product, and no test pulls the plug of its SQLite files."""
+    if isinstance(connection, sqlite3.Connection):
+        with contextlib.suppress(sqlite3.Error):  # a file that is no database is the test's business
+            connection.execute("PRAGMA synchronous = OFF")
 
 
 @pytest.fixture(scope="session")
@@ -35,10 +55,26 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def empty_dagster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the databases that Dagster makes at its first start, which takes it as long as a small day."""
+    from dagster import DagsterInstance
+
+    home = tmp_path_factory.mktemp("empty-dagster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", str(home))
+        DagsterInstance.get().dispose()
+    return home
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, empty_dagster: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root, product folder and Dagster home of one test."""
     for name, part in (("ODANON_ROOT", "data"), ("ODANON_PRODUCTS", "pipelines"), ("DAGSTER_HOME", "dagster")):
         (tmp_path / part).mkdir()
         monkeypatch.setenv(name, str(tmp_path / part))
+    for database in empty_dagster.rglob("*.db"):
+        copy = tmp_path / "dagster" / database.relative_to(empty_dagster)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(database, copy)
     return tmp_path

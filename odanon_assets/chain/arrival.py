@@ -1,5 +1,6 @@
 """Which days of a product wait to be run, and which have changed since they were read."""
 
+import hashlib
 from datetime import date, timedelta
 
 from odanon.product import Product
@@ -24,12 +25,12 @@ def arrived(product: Product, day: date) -> bool:
 
 
 def source_state(product: Product, day: date) -> str | None:
-    """What changes when the source's files of a day do; None for a source that cannot tell.
+    """A digest that changes when the source's files of a day do; None for a source that cannot tell.
 
     Those of the day after are left out: they grow while it lasts.
     """
     source = product.source.instance
-    return source.state([day]) if isinstance(source, TellsState) else None
+    return hashlib.sha256(source.state([day]).encode()).hexdigest() if isinstance(source, TellsState) else None
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:

@@ -63,9 +63,22 @@ def run_day(
 ) -> Iterator[Event]:
     """Run the wanted stages and checks of a day; the last event says whether and why it stopped.
 
-    Data that came for a published day is counted and the day left as it is (PRIVACY rule 11).
+    The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
+    day is counted and the day left as it is (PRIVACY rule 11).
     """
     lake = Lake(default_root())
+    with lake.holding(product.product, day):
+        yield from _stages(product, lake, day, stages, checks, plugins)
+
+
+def _stages(
+    product: Product,
+    lake: Lake,
+    day: date,
+    stages: set[str],
+    checks: set[tuple[str, str]],
+    plugins: dict[str, Any],
+) -> Iterator[Event]:
     for stage in (stage for stage in STAGES if stage.name in stages or any(of == stage.name for of, _ in checks)):
         announce(product.product, stage.name, day.isoformat())
         try:

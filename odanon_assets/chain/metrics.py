@@ -13,6 +13,8 @@ from typing import Any
 import pandas as pd
 
 from odanon import registry
+from odanon.metrics.generalisation import Generalisation
+from odanon.metrics.measure import measured_window, numbers
 from odanon.model.files import read_releases
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
@@ -41,13 +43,13 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     # Areas of tiles are drawn only if a metric asks for them.
     ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
     matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
-    combined: dict[str, float] = {}
+    combined = _suppressed(matrices, releases)
     with lake.new(product.product, "metrics", day) as folder:
         for metric in product.metrics:
             figures = pd.DataFrame(
                 [metric.instance.evaluate(matrices[time_bin], release) for time_bin, release in releases.items()]
             )
-            combined |= metric.instance.combine(figures)
+            combined |= numbers(metric.instance.combine(figures))
             figures.insert(0, "time_bin", list(releases))
             write_parquet(figures, folder / f"{metric.plugin}.parquet")
         rows = read_rows(lake, product, day) if product.segmented else None
@@ -58,6 +60,12 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         return write_figures(folder, combined)
+
+
+def _suppressed(matrices: Mapping[datetime, ODMatrix], releases: Mapping[datetime, Release]) -> dict[str, float]:
+    """S and its share, whatever metrics the product names: what may be told of the others depends on them."""
+    figures = measured_window(matrices, releases, [Generalisation(measure="trips")])
+    return {name: figures[name] for name in ("S", "S_share")}
 
 
 def _risk(

@@ -44,12 +44,13 @@ def published(
 ) -> dict[str, Any]:
     """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
 
-    Both are asked right before the release is written, while the store holds the window's lock and nobody else can
-    publish anything of the same data and time. An `act` replaces a release that the window already shows.
+    The day is held while its bundle is built from the tables, verified and written, so that what is verified is what is
+    published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
+    same data and time. An `act` replaces a release that the window already shows.
     """
-    bundle = make_bundle(product, lake, day, zoning)
-    with lake.locked(data_locks(bundle.manifest)):
-        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle.manifest), act)
+    with lake.holding(product.product, day), lake.locked(data_locks(release_facts(product, lake, day))):
+        bundle = make_bundle(product, lake, day, zoning)
+        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle), act)
         confirm(lake, bundle.manifest)
     with lake.new(product.product, "published", day) as receipt:
         figures = {
@@ -71,6 +72,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
+    used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
+    zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
     metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"])
     manifest = {
         **facts,
@@ -133,7 +136,12 @@ def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> d
     public: dict[str, Any] = {}
     for figure in public_figures():
         value = figures.get(figure.name)
-        if figure.public is None or value is None or (few is not None and figure.tells_suppressed == "yes"):
+        if (
+            figure.public is None
+            or value is None
+            or value != value
+            or (few is not None and figure.tells_suppressed == "yes")
+        ):
             continue
         value = max(value - few, 0.0) if few is not None and figure.tells_suppressed == "summand" else value
         public[figure.public] = rounded(value)

@@ -1,7 +1,7 @@
 """Checks that installed packages bring and product files name (`odanon.checks`)."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,17 @@ def plugin_check(choice: CheckChoice) -> Check:
     return Check(plugin.stage, choice.plugin.replace("-", "_"), plugin.blocking, summary, _run(choice))
 
 
+def _few(value: float, k: int) -> bool:
+    """Whether a number may count fewer than k people, which the UI must not show."""
+    return float(value).is_integer() and 0 < value < k
+
+
 def _run(choice: CheckChoice) -> Run:
     def run(product: Product, lake: Lake, day: date) -> Verdict:
         try:
-            return choice.instance.run(LakeDay(lake, product.product, day))
+            verdict = choice.instance.run(LakeDay(lake, product.product, day))
+            k = product.anonymize.promise.k
+            return replace(verdict, figures={n: v for n, v in verdict.figures.items() if not _few(v, k)})
         except OdanonError as error:
             return Verdict(False, str(error))
         except Exception as error:  # a stranger's mistake is told as one; its message may quote data

@@ -1,35 +1,40 @@
 """The gate in front of publication: whether a day may be published, and the sentence that refuses it."""
 
 from datetime import date
-from typing import Any
 
 from odanon.errors import OdanonError
 from odanon.gate.verifier import Finding, added_up
 from odanon.model.promise import Promise
 from odanon.product import Product
 from odanon_assets.gate.auditing import audit_day
+from odanon_assets.gate.bundles import unlike_tables
 from odanon_assets.gate.evidence import SEGMENTS, drop_unpublished, keep
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
+from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.interface import Store, window_of
 
 
-def let_pass(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
+def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> None:
     """Let a day's release pass and keep what the auditor will need of it; what must not be published is refused.
 
+    Call it while the day is held. The tables are verified and audited, and the bundle must show them and nothing else.
     The sentence that refuses names the rules, and the other release where there is one.
     """
-    shared = store.sharing(product.product, product.data_sha256, *window_of(manifest))
+    shared = store.sharing(product.product, product.data_sha256, *window_of(bundle.manifest))
     drop_unpublished(lake, product.product, day, store, {other["release_id"] for other in shared})
     findings = (
-        promise_kept(product, lake, day) or verify_day(product, lake, day) or audit_day(product, lake, day, store)
+        promise_kept(product, lake, day)
+        or verify_day(product, lake, day)
+        or unlike_tables(product, lake, day, bundle)
+        or audit_day(product, lake, day, store)
     )
     if findings:
         raise OdanonError(
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
-    keep(product, lake, day, store, manifest)
+    keep(product, lake, day, store, bundle.manifest)
 
 
 def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,13 +41,33 @@ def new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+class _Held(threading.local):
+    """The locks that this thread holds."""
+
+    def __init__(self) -> None:
+        self.paths: set[Path] = set()
+
+
+_held = _Held()
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One holder at a time, across processes; the lock ends with its holder, however it ends."""
+    """One holder at a time, across processes; the lock ends with its holder, however it ends.
+
+    Whoever holds a lock may ask for it again: a day is held from its first stage on, and so is its publication.
+    """
+    if path in _held.paths:
+        yield
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        _held.paths.add(path)
+        try:
+            yield
+        finally:
+            _held.paths.discard(path)
 
 
 def remove_drafts(folder: Path, prefix: str) -> None:

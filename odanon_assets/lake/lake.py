@@ -51,6 +51,10 @@ class Lake:
         """The files of a partition that a stage keeps in buckets of whole people, in order."""
         return sorted(self.read(product, stage, day).glob("bucket-*.parquet"))
 
+    def holding(self, product: str, day: date) -> AbstractContextManager[None]:
+        """Hold a day of a product, so that no other run replaces its tables meanwhile."""
+        return locked(self.root / "locks" / f"{product} {day.isoformat()}")
+
     @contextmanager
     def locked(self, names: Iterable[str]) -> Iterator[None]:
         """Hold several locks of this root, taken in the order given."""

@@ -114,6 +114,8 @@ def send(product: Product, alert: Alert, complain: Callable[[str], None]) -> Non
             notifier.instance.notify(alert)
         except OdanonError as error:
             complain(f"notifier {notifier.plugin}: {error}")
+        except Exception as error:  # a stranger's mistake; its message may quote what it was given
+            complain(f"notifier {notifier.plugin} failed with {type(error).__name__}")
 
 
 def _alert(product: Product, context: RunFailureSensorContext) -> Alert:

@@ -4,6 +4,7 @@ The command line, the Python call, comparisons, the conformance suite and the pi
 verifier refuses is an error that names the rules, and nothing is returned that could be written.
 """
 
+import copy
 import resource
 import time
 from collections.abc import Hashable, Mapping, Sequence
@@ -66,6 +67,7 @@ def release(
     """
     targets = destinations or hierarchy
     before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
+    trees = copy.deepcopy((hierarchy, targets))  # as they were, whatever the anonymiser writes into them
     made_under = Promise.of(parameters_of(anonymizer))
     started = time.process_time()
     releases = _anonymized(anonymizer, made_under, matrices, hierarchy, targets)
@@ -73,17 +75,28 @@ def release(
     findings = []
     for name, made in releases.items():
         if not anonymizer.verifiable:
-            findings += noisy_findings(made, hierarchy, targets)
+            findings += noisy_findings(made, *trees)
             continue
         for asked in {made_under: None, promise or made_under: None}:
-            findings += release_findings(
-                before[name], made, hierarchy, targets, asked, overlapping=anonymizer.overlapping
-            )
+            findings += release_findings(before[name], made, *trees, asked, overlapping=anonymizer.overlapping)
     if findings:
         raise RefusedError(type(anonymizer).__name__, added_up(findings))
-    figures = measured_window(matrices, releases, metrics)
+    figures = _measured(matrices, releases, metrics)
     told = made_under.sentence if anonymizer.verifiable else f"not verified, by its own word: {anonymizer.sentence}"
     return Released(releases, figures, anonymizer.verifiable, told, cpu_s, peak_mb)
+
+
+def _measured(
+    matrices: Mapping[Bin, ODMatrix], releases: dict[Bin, Release], metrics: Sequence[Metric] | None
+) -> dict[str, float]:
+    """The figures; metrics see copies, so that what was verified is what is returned."""
+    if metrics is not None and not metrics:
+        return {}
+    seen = copy.deepcopy(releases)
+    figures = measured_window(matrices, seen, metrics)
+    for name, made in releases.items():
+        made.metrics.update(seen[name].metrics)
+    return figures
 
 
 def _anonymized(
@@ -105,6 +118,8 @@ def _anonymized(
         made = whole_window(list(enough.values()), origins, destinations)
     else:
         made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
+    if len(made) != len(enough):
+        raise OdanonError(f"{type(anonymizer).__name__} made {len(made)} releases of {len(enough)} matrices; report it")
     released = dict(zip(enough, made, strict=True))
     parameters = parameters_of(anonymizer)
     return {

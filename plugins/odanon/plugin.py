@@ -1,6 +1,6 @@
 """How a plugin is written: a frozen dataclass whose fields are its validated parameters.
 
-    from odanon.plugin import parameter, plugin
+    from odanon.api import parameter, plugin
 
     @plugin
     class Shout:

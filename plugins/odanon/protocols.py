@@ -40,7 +40,7 @@ class TraceSource(Source, Protocol):
 
 
 class TripSource(Source, Protocol):
-    """`enters = "trips"`: frames of `odanon.trips.build.TRIP_COLUMNS`, or by zone."""
+    """`enters = "trips"`: frames person, start, end, o_lat, o_lon, d_lat, d_lon, distance_m; or origin, destination by tile."""
 
     def trips(self, start: datetime, end: datetime) -> "Iterator[pd.DataFrame]": ...
 
@@ -71,7 +71,7 @@ class StayDetector(Protocol):
     """Finds stays (`odanon.staypoints`)."""
 
     def detect(self, points: "pd.DataFrame") -> "pd.DataFrame":
-        """Stays (person, start, end, lat, lon) of points sorted by person and time."""
+        """Stays (person, start, end, lat, lon, fixes) of points sorted by person and time."""
 
 
 class Zoning(Protocol):
@@ -99,7 +99,7 @@ class HierarchyBuilder(Protocol):
 
 
 class Anonymizes(Protocol):
-    """Makes releases (`odanon.anonymizers`); `odanon.Anonymizer` brings all but `anonymize`.
+    """Makes releases (`odanon.anonymizers`); `odanon.api.Anonymizer` brings all but `anonymize`.
 
     A method whose time bins share something has `anonymize_window(matrices, origins, destinations)` as well.
     """

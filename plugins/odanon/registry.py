@@ -11,18 +11,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
 
-# stage -> (entry-point group, the method that a plugin of this stage must have)
+# stage -> (entry-point group, what a plugin of this stage must have)
 STAGES = {
-    "source": ("odanon.sources", "available"),
-    "staypoints": ("odanon.staypoints", "detect"),
-    "zoning": ("odanon.zonings", "assign"),
-    "hierarchy": ("odanon.hierarchies", "build"),
-    "anonymize": ("odanon.anonymizers", "anonymize"),
-    "metrics": ("odanon.metrics", "evaluate"),
-    "checks": ("odanon.checks", "run"),
-    "store": ("odanon.stores", "open"),
-    "engine": ("odanon.engines", "map"),
-    "notify": ("odanon.notifiers", "notify"),
+    "source": ("odanon.sources", ("enters", "available")),
+    "staypoints": ("odanon.staypoints", ("detect",)),
+    "zoning": ("odanon.zonings", ("assign", "tiles")),
+    "hierarchy": ("odanon.hierarchies", ("build",)),
+    "anonymize": ("odanon.anonymizers", ("anonymize",)),
+    "metrics": ("odanon.metrics", ("figures", "evaluate", "combine")),
+    "checks": ("odanon.checks", ("stage", "blocking", "run")),
+    "store": ("odanon.stores", ("open",)),
+    "engine": ("odanon.engines", ("map", "shuffle")),
+    "notify": ("odanon.notifiers", ("notify",)),
 }
 
 
@@ -136,13 +136,16 @@ def _load(stage: str, name: str) -> Plugin | Broken:
         return Broken(stage, name, owners, "two installed packages offer it; uninstall or rename one of them")
     try:
         cls = points[0].load()
-        method = STAGES[stage][1]
-        if not callable(getattr(cls, method, None)):
-            return Broken(stage, name, owners, f"it has no method {method}(); see `odanon.testing`")
-        found = Plugin(stage, name, owners, cls)
-        found.schema  # noqa: B018 - a class whose parameters cannot be told cannot be configured
-    except Exception as error:  # whatever a stranger's module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
         return Broken(stage, name, owners, f"{type(error).__name__} when it was loaded; reinstall or update {owners}")
+    missing = [what for what in STAGES[stage][1] if not hasattr(cls, what)]
+    if missing:
+        return Broken(stage, name, owners, f"it has no {' and no '.join(missing)}; docs/plugins says what it needs")
+    found = Plugin(stage, name, owners, cls)
+    try:
+        found.schema  # noqa: B018 - a class whose parameters cannot be told cannot be configured
+    except Exception as error:
+        return Broken(stage, name, owners, f"its parameters cannot be read ({type(error).__name__}); is it a @plugin?")
     return found
 
 

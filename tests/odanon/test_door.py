@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import odanon
-from odanon.api import Anonymizer, Hierarchy, ODMatrix, Promise, Release, parameters_of, plugin
+from odanon.api import Anonymizer, Figure, Hierarchy, ODMatrix, Promise, Release, parameters_of, plugin
 from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
 
@@ -86,6 +86,49 @@ class Renames(Raw):
         made.origins.label[:] = "a"
         made.flows["origin"] = pd.Categorical(["a"] * len(made.flows))
         return made
+
+
+@plugin
+class WritesIntoTheTree(Raw):
+    """Makes areas look larger than they are."""
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        origins.n_tiles[:] = 99
+        roots = [np.full(len(od.pairs.trips), tree.root) for tree in (origins, destinations)]
+        return Release.from_nodes(od, origins, destinations, *roots, parameters_of(self))
+
+
+def test_a_tree_that_was_written_into_is_not_believed() -> None:
+    tree = Hierarchy.from_parents(["all", "a", "b", "c"], [-1, 0, 0, 0], kind="small")
+    maker = WritesIntoTheTree(k=5)
+    made = release({None: ODMatrix.from_frame(ROWS, tree, tree)}, tree, maker, Promise(k=5))
+    assert made.verified
+    tree = Hierarchy.from_parents(["all", "a", "b", "c"], [-1, 0, 0, 0], kind="small")
+    with pytest.raises(RefusedError, match="min-tiles"):
+        release({None: ODMatrix.from_frame(ROWS, tree, tree)}, tree, maker, Promise(k=5, min_tiles=5))
+
+
+@plugin
+class Rewrites:
+    """A metric that changes what was verified."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return (Figure("rewritten", "rewritten", "nothing"),)
+
+    def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
+        release.flows["trips"] = 1
+        return {"rewritten": 1.0}
+
+    def combine(self, figures: pd.DataFrame) -> dict[str, float]:
+        return {"rewritten": 1.0}
+
+
+def test_metrics_cannot_change_what_was_verified() -> None:
+    matrices = {None: ODMatrix.from_frame(ROWS[ROWS["origin"] == "a"], TREE, TREE)}
+    made = release(matrices, TREE, Raw(k=5), metrics=[Rewrites()])
+    assert made.figures == {"rewritten": 1.0}
+    assert made.releases[None].flows["trips"].tolist() == [6]
 
 
 def through(maker: Anonymizer, promise: Promise | None = None) -> Any:

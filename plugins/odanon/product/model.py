@@ -273,8 +273,8 @@ class Product(Section):
         The path of a source of files says it alone, however it is spelled and its columns are read.
         """
         path = getattr(self.source.instance, "path", None)
-        if path is not None and "://" not in path:
-            path = os.path.normpath(path)
+        if path is not None:
+            path = str(path) if "://" in str(path) else os.path.normpath(path)
         told = self.dataset or path or self.source.model_dump(mode="json")
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 

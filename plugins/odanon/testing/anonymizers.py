@@ -15,6 +15,7 @@ from odanon.model.release import Release
 from odanon.testing.parameters import check_parameters
 
 _CASES = 12
+_LARGE = 20  # trips left out of which some area can surely tell k people
 _PROMISES: tuple[dict[str, Any], ...] = (
     {"k": 2, "unit": "persons", "suppression": 0.1},
     {"k": 5, "unit": "persons", "suppression": 0.0},
@@ -69,15 +70,26 @@ def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) 
         except (OdanonError, ValidationError):
             return
         raise AssertionError(f"{cls.__name__} accepts {limit} and does not name it in `keeps`; keep it or refuse it")
-    made = 0
+    made, large, fewer = 0, 0, 0
     for seed in range(_CASES):
         tree, rows = random_city(seed)
+        rows = rows.assign(weight=1.5 * rows["trips"])
         try:
-            released(cls(**asked), rows.assign(weight=1.5 * rows["trips"]), tree)
+            limited = released(cls(**asked), rows, tree)
         except OdanonError:
             continue  # what cannot be done may be refused
         made += 1
+        if limit == "report_small":
+            silent = released(cls(**{**asked, "report_small": False}), rows, tree)
+            large += _lost(silent) >= _LARGE
+            fewer += _lost(limited) < _lost(silent)
     assert made, f"{cls.__name__} names {limit} in `keeps` and refuses every matrix with it"
+    assert fewer or not large, f"{cls.__name__} names report_small in `keeps` and never leaves out less with it"
+
+
+def _lost(made: Release) -> int:
+    """Trips that a release leaves out."""
+    return int(made.assignment.loc[made.assignment["flow"] < 0, "trips"].sum())
 
 
 def random_city(seed: int) -> tuple[Hierarchy, pd.DataFrame]:
@@ -115,7 +127,7 @@ def _check_release(plugin: Anonymizer, tree: Hierarchy, rows: pd.DataFrame, seed
     before = rows.copy()
     made = released(plugin, rows, tree)
     pd.testing.assert_frame_equal(rows, before)
-    lost = made.assignment.loc[made.assignment["flow"] < 0, "trips"].sum()
+    lost = _lost(made)
     budget = plugin.suppression * rows["trips"].sum()
     assert lost <= budget + 1e-9, f"{name} suppresses {lost} trips, more than the budget of {budget:g}"
     again = released(plugin, rows.sample(frac=1, random_state=seed), tree)

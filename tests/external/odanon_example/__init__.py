@@ -1,12 +1,8 @@
-"""What a third party writes: one anonymiser in one file."""
+"""What a third party writes: an anonymiser here, a metric in `lopsided`."""
 
 import numpy as np
 
-from odanon.anonymizers.anonymizer import Anonymizer
-from odanon.model.hierarchy import Hierarchy
-from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
-from odanon.plugin import parameters_of, plugin
+from odanon.api import Anonymizer, Hierarchy, ODMatrix, Release, parameters_of, plugin
 
 
 @plugin

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import h3
@@ -86,10 +87,12 @@ def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) ->
     assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
 
 
-def test_a_case_that_is_no_longer_released_is_no_longer_drawn(table: TableInput, tmp_path: Path) -> None:
+def test_a_case_that_is_no_longer_released_is_no_longer_drawn(
+    table: TableInput, tmp_path: Path, run_here: Callable[[Plan], pd.DataFrame]
+) -> None:
     """The same folder, first with enough people, then with too few."""
     planned = Plan(table, cases("atg-soft", "5", "persons", 0.1), tmp_path / "out", 300)
-    list(run_plan(planned))
+    run_here(planned)
     assert planned.release(planned.cases[0]).exists()
     rows = pd.read_parquet(table.path)
     rows[rows["who"] < 4].to_parquet(table.path)
@@ -99,10 +102,12 @@ def test_a_case_that_is_no_longer_released_is_no_longer_drawn(table: TableInput,
     assert json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["releases"] == []
 
 
-def test_a_release_of_nothing_is_a_row_of_the_report(table: TableInput, tmp_path: Path) -> None:
+def test_a_release_of_nothing_is_a_row_of_the_report(
+    table: TableInput, tmp_path: Path, run_here: Callable[[Plan], pd.DataFrame]
+) -> None:
     """Noise with a threshold that no flow reaches: everything is left out, and what divides by nothing is unknown."""
     planned = Plan(table, cases("user-dp", "200", "persons", 0.1), tmp_path / "out", 300)
-    compared = tidy(list(run_plan(planned)))
+    compared = run_here(planned)
     assert compared[["status", "flows", "S_share"]].values.tolist() == [["done", 0, 1]]
     assert compared[["Gbar", "density"]].isna().all(axis=None)
     assert "–" in comparison_page(planned, compared, table.load())
@@ -148,9 +153,11 @@ def test_mistakes_are_told_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_report_is_one_offline_page_that_shows_every_run(table: TableInput, tmp_path: Path) -> None:
+def test_the_report_is_one_offline_page_that_shows_every_run(
+    table: TableInput, tmp_path: Path, run_here: Callable[[Plan], pd.DataFrame]
+) -> None:
     planned = plan(table, tmp_path / "out")
-    compared = tidy(list(run_plan(planned)))
+    compared = run_here(planned)
     page = comparison_page(planned, compared, table.load())
     assert page == comparison_page(planned, compared, table.load())
     for word in ("atg-joint", "atg-soft", "refused", "2,000 trips", "busiest flows"):

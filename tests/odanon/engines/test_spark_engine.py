@@ -24,7 +24,11 @@ from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
-CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.showConsoleProgress": "false"}
+CONF = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a JVM that lives for seconds
+}
 
 
 @pytest.fixture

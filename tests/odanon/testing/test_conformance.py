@@ -13,6 +13,7 @@ import pytest
 from odanon import registry
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.checking import CheckedDay, Verdict
+from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.figure import Figure
@@ -274,6 +275,29 @@ class Careless(Anonymizer):
 def test_a_limit_that_is_only_claimed_is_caught() -> None:
     with pytest.raises(AssertionError, match="max-tiles"):
         check_anonymizer(Careless)
+
+
+@plugin
+class Silent(Anonymizer):
+    """Says that it reports small volumes and only leaves them out."""
+
+    keeps: ClassVar[frozenset[str]] = frozenset({"report_small"})
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        self.check(od)
+        nodes = origins.tiles[od.pairs.origin], destinations.tiles[od.pairs.destination]
+        flows = Release.from_nodes(od, origins, destinations, *nodes, {})
+        units = flows.flows["trips" if self.unit == "trips" else "persons"].to_numpy()
+        kept = (units >= self.k)[flows.assignment["flow"]]
+        if od.pairs.trips[~kept].sum() > self.budget(od.volume):
+            raise OdanonError("too much is left out")
+        published = [np.where(kept, node, -1) for node in nodes]
+        return Release.from_nodes(od, origins, destinations, *published, parameters_of(self))
+
+
+def test_small_volumes_that_are_never_reported_are_caught() -> None:
+    with pytest.raises(AssertionError, match="never leaves out less"):
+        check_anonymizer(Silent, may_refuse=True)
 
 
 @pytest.mark.parametrize("limit", [{"max_tiles": 3}, {"contribution_cap": 1}, {"report_small": True}, {"k_areas": 20}])

@@ -83,7 +83,11 @@ class Platform:
     def stop(self, how: signal.Signals) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, how)
-            self.process.wait(timeout=60)
+            try:
+                self.process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)  # leave nothing running, and fail
+                raise
         self.log.close()
 
     def days(self) -> tuple[int, int]:

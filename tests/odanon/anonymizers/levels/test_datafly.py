@@ -72,5 +72,6 @@ def test_a_flow_of_k_minus_1_trips_is_raised_and_one_of_k_is_not(trips: int, lev
     assert (release.metrics["origin_level"], release.metrics["destination_level"]) == (level, 0)
 
 
+@pytest.mark.usefixtures("fewer_cities")
 def test_conformance():
     check_anonymizer(Datafly)

@@ -84,6 +84,7 @@ def test_a_level_below_one_with_too_large_areas_is_found():
     assert (metrics["origin_level"], metrics["destination_level"]) == (1, 0)
 
 
+@pytest.mark.usefixtures("fewer_cities")
 @pytest.mark.parametrize("report_small", [False, True])
 def test_conformance(report_small: bool):
     check_anonymizer(Oigh, report_small=report_small)

@@ -103,6 +103,7 @@ def test_flows_all_below_k_are_merged_even_with_safe_ones_on_the_way():
     assert release.flows["trips"].sum() == 8
 
 
+@pytest.mark.usefixtures("fewer_cities")
 def test_conformance():
     check_anonymizer(GloveSk)
 

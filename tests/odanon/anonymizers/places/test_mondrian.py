@@ -106,6 +106,7 @@ def test_a_single_flow_is_published_whole():
     assert release.flows[["trips", "persons"]].values.tolist() == [[14, 7]]
 
 
+@pytest.mark.usefixtures("fewer_cities")
 def test_conformance():
     check_anonymizer(Mondrian)
 

@@ -1,0 +1,93 @@
+"""Whether a bundle shows what was verified: its flows, zones and facts against the tables of the day (PRIVACY rule 17).
+
+Nothing here is shared with what makes the bundle.
+"""
+
+import json
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.gate.verifier import Finding, added_up
+from odanon.model.hierarchy_file import from_parquet
+from odanon.model.release import TOTAL
+from odanon.product import Product
+from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.gate.facts import release_facts
+from odanon_assets.lake.lake import Lake
+from odanon_assets.stores.bundle import Bundle
+
+_PAIR = ["time_bin", "origin", "destination"]
+_SHOWN = [*_PAIR, "segment", "trips", "band"]
+_STEPS = (1, 2, 5, 10)  # multiples of k at which bands of people begin
+
+
+def unlike_tables(product: Product, lake: Lake, day: date, bundle: Bundle) -> list[Finding]:
+    """What a bundle says that the tables of its day do not, or leaves out."""
+    facts, tables = release_facts(product, lake, day), Tables.of_day(product, lake, day)
+    other = [name for name, value in facts.items() if _text(bundle.manifest.get(name)) != _text(value)]
+    return added_up(
+        [
+            Finding("facts", len(other), f"facts of the manifest that are not those of the tables: {', '.join(other)}"),
+            _flows(bundle, tables, facts),
+            *_zones(bundle, tables, lake, product, day),
+        ]
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> Finding:
+    """Rows of the public table that are not a verified flow, and verified flows that are missing."""
+    parameters = facts["parameters"]
+    public = bundle.flows.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
+    shown = public.assign(band=public["persons_band"].fillna("").replace("nan", ""))[_SHOWN]
+    verified = _verified(tables)
+    trips = verified["weight"].round() if parameters["unit"] == "population" else verified["trips"]
+    verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
+    counts = [frame.astype({"trips": "int64"}).astype("str").value_counts() for frame in (shown, verified)]
+    wrong = int(counts[0].sub(counts[1], fill_value=0).abs().sum())
+    same = {"product": facts["product"], "release_id": facts["release_id"]}
+    wrong += sum(int((bundle.flows[column] != value).sum()) for column, value in same.items())
+    return Finding("published-flows", wrong, "published flows that are not those that were verified")
+
+
+def _verified(tables: Tables) -> pd.DataFrame:
+    """The flows that were verified, by segment where they are split."""
+    flows = pd.read_parquet(tables.folder / "flows.parquet").assign(segment=TOTAL)
+    if not (tables.folder / SEGMENTS).is_file():
+        return flows
+    split = pd.read_parquet(tables.folder / SEGMENTS)
+    whole = ~pd.MultiIndex.from_frame(flows[_PAIR]).isin(pd.MultiIndex.from_frame(split[_PAIR]))
+    return pd.concat([flows[whole], split], ignore_index=True)
+
+
+def _bands(persons: pd.Series, k: int) -> list[str]:
+    edges = [k * step for step in _STEPS]
+    names = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
+    known = pd.to_numeric(persons).fillna(-1).to_numpy(np.int64)
+    return [names[at] if at >= 0 else "" for at in np.searchsorted(edges, known, side="right") - 1]
+
+
+def _zones(bundle: Bundle, tables: Tables, lake: Lake, product: Product, day: date) -> list[Finding]:
+    """Zones that no flow uses, and zones whose tiles or size are not those of the verified area."""
+    used = {*bundle.flows["origin_zone"], *bundle.flows["destination_zone"]}
+    zones = bundle.zones
+    tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
+    everywhere, nodes = set(tree.label[tree.tiles].tolist()), dict(zip(tree.label, tree.n_tiles, strict=True))
+    listed = pd.read_parquet(tables.folder / "areas.parquet", columns=["area", "n_tiles", "tiles"])
+    areas = {name: (set(tiles), size) for name, size, tiles in zip(*(listed[c] for c in listed), strict=True)}
+    wrong = 0
+    for name, size, tiles in zip(zones["zone_id"], zones["n_tiles"], zones["tiles"], strict=True):
+        verified, verified_size = areas.get(name, (None, None))
+        shown = None if tiles is None else {*tiles} & everywhere
+        wrong += verified is None or size != nodes.get(name, verified_size) or (shown is not None and shown != verified)
+    return [
+        Finding("unused-zones", int((~zones["zone_id"].isin(used)).sum()), "published zones that no flow uses"),
+        Finding("published-zones", wrong, "published zones that are not the areas that were verified"),
+    ]

@@ -1,0 +1,140 @@
+"""What is verified is what is published: the bundle is built while the day is held, and held against its tables."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import gate_town as gate
+import pandas as pd
+import pytest
+from gate_town import DAY, people, town
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.chain import published as chain
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.bundle import Bundle
+from odanon_assets.stores.interface import Store
+
+MAKE = chain.make_bundle
+
+
+@pytest.fixture
+def product(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    gate.write(workspace, people())
+    made = town(workspace)
+    gate.made(made)
+    return made
+
+
+def publish(product: Product, store: Store) -> None:
+    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+
+
+def fewer_trips(bundle: Bundle) -> Bundle:
+    return replace(bundle, flows=bundle.flows.assign(trips=bundle.flows["trips"] - 1))
+
+
+def a_flow_more(bundle: Bundle) -> Bundle:
+    flows = bundle.flows
+    known = set(zip(flows["origin_zone"], flows["destination_zone"], strict=True))
+    ends = [(o, d) for o in flows["origin_zone"] for d in flows["destination_zone"] if (o, d) not in known]
+    extra = flows.iloc[[0]].assign(origin_zone=ends[0][0], destination_zone=ends[0][1])
+    return replace(bundle, flows=pd.concat([flows, extra], ignore_index=True))
+
+
+def other_people(bundle: Bundle) -> Bundle:
+    return replace(bundle, flows=bundle.flows.assign(persons_band="100+"))
+
+
+def larger_zone(bundle: Bundle) -> Bundle:
+    return replace(bundle, zones=bundle.zones.assign(n_tiles=bundle.zones["n_tiles"] + 1))
+
+
+def other_tiles(bundle: Bundle) -> Bundle:
+    shuffled = bundle.zones.assign(tiles=[*bundle.zones["tiles"][1:], bundle.zones["tiles"].iloc[0]])
+    return replace(bundle, zones=shuffled)
+
+
+def softer_facts(bundle: Bundle) -> Bundle:
+    parameters = {**bundle.manifest["parameters"], "k": 2}
+    return replace(bundle, manifest={**bundle.manifest, "parameters": parameters})
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (fewer_trips, "published-flows"),
+        (a_flow_more, "published-flows"),
+        (other_people, "published-flows"),
+        (larger_zone, "published-zones"),
+        (other_tiles, "published-zones"),
+        (softer_facts, "facts"),
+    ],
+)
+def test_a_bundle_that_shows_something_else_is_refused(
+    product: Product,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Bundle], Bundle],
+    rule: str,
+) -> None:
+    monkeypatch.setattr(chain, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
+    with pytest.raises(OdanonError, match=f"is not published: .*{rule}"):
+        publish(product, store)
+    assert store.windows("town") == []
+    assert store.ledger().empty
+
+
+def test_the_honest_bundle_is_published(product: Product, store: Store) -> None:
+    publish(product, store)
+    assert store.windows("town") == [DAY.isoformat()]
+
+
+def test_a_bundle_of_other_tables_is_refused(product: Product, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with a weaker k waited for the lock while an ordinary run replaced the tables."""
+    lake = Lake(default_root())
+    weaker = town(default_root().parent, anonymize={"plugin": "atg-joint", "k": 2, "suppression": 0.1})
+    gate.made(weaker)
+    waiting = MAKE(weaker, lake, DAY, weaker.zoning.instance)
+    gate.made(product)
+    monkeypatch.setattr(chain, "make_bundle", lambda *_: waiting)
+    with pytest.raises(OdanonError, match=r"facts.*published-flows"):
+        publish(product, store)
+    assert store.windows("town") == []
+
+
+def test_nobody_replaces_the_tables_of_a_day_that_is_held(product: Product, store: Store) -> None:
+    lake, entered, leave = Lake(default_root()), threading.Event(), threading.Event()
+
+    def another_run() -> None:
+        with lake.holding("town", DAY):
+            entered.set()
+            leave.wait(30)
+
+    other = threading.Thread(target=another_run)
+    other.start()
+    assert entered.wait(10)
+    publishing = threading.Thread(target=publish, args=(product, store))
+    publishing.start()
+    publishing.join(1.0)
+    assert publishing.is_alive(), "a day that another run holds was published"
+    assert store.windows("town") == []
+    leave.set()
+    publishing.join(60)
+    other.join()
+    assert store.windows("town") == [DAY.isoformat()]
+
+
+def test_the_early_check_asks_for_the_promise_too(product: Product) -> None:
+    from odanon_assets.checks.gate import verifier
+
+    stricter = town(default_root().parent, anonymize={"plugin": "atg-joint", "k": 20, "suppression": 0.1})
+    assert verifier(product, Lake(default_root()), DAY).passed
+    verdict = verifier(stricter, Lake(default_root()), DAY)
+    assert not verdict.passed
+    assert "weaker k" in verdict.sentence
