@@ -106,7 +106,9 @@ def _keep_ready(
     """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
     tally = Tally()
     check = validate_trips if source.enters == "trips" else validate_od
-    parts = [check(batch, start, end, tally, spelling_of(source)) for batch in getattr(source, source.enters)(start, end)]
+    parts = [
+        check(batch, start, end, tally, spelling_of(source)) for batch in getattr(source, source.enters)(start, end)
+    ]
     if not parts:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
     rows = pd.concat(parts, ignore_index=True)

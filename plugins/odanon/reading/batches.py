@@ -21,7 +21,7 @@ from odanon.errors import OdanonError
 from odanon.reading.child.columns import schema_of
 from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
-from odanon.reading.ids import REASONS, Spelling
+from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
 from odanon.reading.pseudonym import KEY_VARIABLE
 
 Kind = Literal["text", "id", "number", "time", "texts"]
@@ -68,7 +68,7 @@ class Job:
     time_format: str = "auto"
     delimiter: str = ","
     persons: list[str] | None = None
-    spelling: Spelling = Spelling()
+    spelling: Spelling = AS_WRITTEN
 
 
 def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -44,6 +44,9 @@ class Spelling:
     fold_case: bool = False
 
 
+AS_WRITTEN = Spelling()
+
+
 @dataclass(frozen=True)
 class Ids:
     """The canonical ids of a column, null where one is missing, and whether the column held numbers."""
@@ -78,7 +81,7 @@ def one_type(values: Sequence[Any]) -> pa.Array:
     found = sorted(set(kinds) - {type(None)}, key=lambda kind: kind.__name__)
     if len(found) < 2:
         return _column(values)
-    parts = [canonical(_column([v for v in values if type(v) is kind]), Spelling()) for kind in found]
+    parts = [canonical(_column([v for v in values if type(v) is kind]), AS_WRITTEN) for kind in found]
     names = pa.concat_arrays([part.names.dictionary_decode() for part in parts])
     numbers = any(part.numbers for part in parts)
     if numbers and has_other_texts(names):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.frames import NUMBERED
-from odanon.reading.ids import REASONS, Spelling, UnclearIdError, canonical, has_other_texts, one_type
+from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling, UnclearIdError, canonical, has_other_texts, one_type
 
 
 @plugin
@@ -26,7 +26,7 @@ class SpelledIds:
 
 def spelling_of(source: Any) -> Spelling:
     """How the ids of a source are spelled; one that has no such parameters gives them as they are."""
-    return source.spelling if isinstance(source, SpelledIds) else Spelling()
+    return source.spelling if isinstance(source, SpelledIds) else AS_WRITTEN
 
 
 @dataclass
@@ -46,7 +46,7 @@ class IdKinds:
             raise OdanonError(_sentence("mixed_id"))
 
 
-def persons(ids: pd.Series, spelling: Spelling = Spelling(), numbered: bool = False) -> tuple[pd.Series, IdKinds]:
+def persons(ids: pd.Series, spelling: Spelling = AS_WRITTEN, numbered: bool = False) -> tuple[pd.Series, IdKinds]:
     """Ids of any type as a categorical of canonical texts, missing where there is none; and what kinds they are."""
     sentence = None
     try:

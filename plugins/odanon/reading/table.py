@@ -64,7 +64,15 @@ class FileTable(SpelledIds):
         yield from read_what_can_be(self._job(neighbours, columns))
 
     def _job(self, files: list[str], columns: list[Column]) -> Job:
-        return Job(files, self._files.protocol, columns, self.timezone, self.time_format, self.delimiter, spelling=self.spelling)
+        return Job(
+            files,
+            self._files.protocol,
+            columns,
+            self.timezone,
+            self.time_format,
+            self.delimiter,
+            spelling=self.spelling,
+        )
 
 
 def read_small(path: str, columns: list[Column]) -> pa.Table:

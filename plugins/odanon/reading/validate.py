@@ -17,7 +17,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reading.frames import UNREADABLE
-from odanon.reading.ids import Spelling
+from odanon.reading.ids import AS_WRITTEN, Spelling
 from odanon.reading.persons import IdKinds, with_persons
 
 REASONS = (
@@ -68,7 +68,7 @@ class Tally:
 
 
 def validate(
-    points: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = Spelling()
+    points: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = AS_WRITTEN
 ) -> pd.DataFrame:
     """The good points of one batch inside [start, end) under canonical ids; the counts of the others go to `tally`."""
     missing = [name for name in COLUMNS if name not in points.columns]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.reading.frames import UNREADABLE
-from odanon.reading.ids import Spelling
+from odanon.reading.ids import AS_WRITTEN, Spelling
 from odanon.reading.persons import IdKinds, with_persons
 from odanon.reading.validate import Tally, on_null_island
 from odanon.trips.build import TRIP_COLUMNS
@@ -19,7 +19,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def validate_trips(
-    trips: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = Spelling()
+    trips: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = AS_WRITTEN
 ) -> pd.DataFrame:
     """The good trips of one batch that depart in [start, end), and the counts of the others added to `tally`."""
     tally.unreadable_neighbours += trips.attrs.get(UNREADABLE, 0)
@@ -43,7 +43,7 @@ def validate_trips(
 
 
 def validate_od(
-    rows: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = Spelling()
+    rows: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = AS_WRITTEN
 ) -> pd.DataFrame:
     """The good OD rows of one batch with a time bin in [start, end); trips as whole numbers, a segment on every row."""
     if not _zoned(rows, ("time_bin",)):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from odanon.reading.child.unpack import RefusedError
-from odanon.reading.ids import Spelling, UnclearIdError, canonical
+from odanon.reading.ids import AS_WRITTEN, Spelling, UnclearIdError, canonical
 from odanon.reading.texts import is_number, is_text, utf8
 
 TEXT = pa.dictionary(pa.int32(), pa.large_string())
@@ -21,7 +21,9 @@ _EXACT = float(1 << 53)
 def schema_of(columns: list[dict[str, Any]]) -> pa.Schema:
     """What the child sends: each column by our name, and the mark of its kind (`MARKS`) beside it."""
     fields = [pa.field(column["name"], _TYPES[column["kind"]]) for column in columns]
-    marks = [pa.field(column["name"] + MARKS[column["kind"]], pa.bool_()) for column in columns if column["kind"] in MARKS]
+    marks = [
+        pa.field(column["name"] + MARKS[column["kind"]], pa.bool_()) for column in columns if column["kind"] in MARKS
+    ]
     return pa.schema([*fields, *marks])
 
 
@@ -29,7 +31,7 @@ class Converter:
     """Turns raw batches into batches of one schema."""
 
     def __init__(
-        self, columns: list[dict[str, Any]], zone: str | None, time_format: str, spelling: Spelling = Spelling()
+        self, columns: list[dict[str, Any]], zone: str | None, time_format: str, spelling: Spelling = AS_WRITTEN
     ) -> None:
         self._columns = columns
         self._spelling = spelling
