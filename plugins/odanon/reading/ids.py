@@ -77,17 +77,18 @@ def has_other_texts(names: pa.Array) -> bool:
 
 def one_type(values: Sequence[Any]) -> pa.Array:
     """Python values, None where an id is missing, as one column that keeps every digit."""
-    kinds = np.array([type(value) for value in values], dtype=object)
+    kinds = list(map(type, values))
     found = sorted(set(kinds) - {type(None)}, key=lambda kind: kind.__name__)
     if len(found) < 2:
         return _column(values)
-    parts = [canonical(_column([v for v in values if type(v) is kind]), AS_WRITTEN) for kind in found]
+    rows = [[row for row, other in enumerate(kinds) if other is kind] for kind in found]
+    parts = [canonical(_column([values[row] for row in chosen]), AS_WRITTEN) for chosen in rows]
     names = pa.concat_arrays([part.names.dictionary_decode() for part in parts])
     numbers = any(part.numbers for part in parts)
     if numbers and has_other_texts(names):
         raise UnclearIdError("mixed_id")
     place = np.full(len(values), -1)
-    place[np.concatenate([np.flatnonzero(kinds == kind) for kind in found])] = np.arange(len(names))
+    place[np.concatenate(rows)] = np.arange(len(names))
     together = names.take(pa.array(place, mask=place < 0))
     return together.cast(_WIDEST) if numbers else together
 
