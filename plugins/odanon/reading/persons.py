@@ -50,15 +50,19 @@ def persons(ids: pd.Series, spelling: Spelling = AS_WRITTEN, numbered: bool = Fa
     """Ids of any type as a categorical of canonical texts, missing where there is none; and what kinds they are."""
     sentence = None
     try:
-        found = canonical(_arrow(ids), spelling)
+        column = _arrow(ids)
+        found = canonical(column, spelling)
     except UnclearIdError as unclear:
         sentence = _sentence(unclear.code)
     except (TypeError, ValueError, NotImplementedError):  # Arrow's errors too
         sentence = "the source gives person ids of a type that cannot be compared; give integers or texts"
     if sentence is not None:  # outside the handlers, so that no id is kept with the error
         raise OdanonError(sentence)
-    named = pd.Series(found.names.to_pandas(), index=ids.index, name=ids.name)
-    return named, IdKinds(found.numbers or numbered, has_other_texts(found.names.dictionary))
+    names = found.names.dictionary
+    kinds = IdKinds(found.numbers or numbered, has_other_texts(names))
+    if pa.types.is_dictionary(column.type) and names.equals(column.dictionary):
+        return ids, kinds  # as the reading child gives them: another categorical would cost more than all the rest
+    return pd.Series(found.names.to_pandas(), index=ids.index, name=ids.name), kinds
 
 
 def with_persons(rows: pd.DataFrame, spelling: Spelling) -> tuple[pd.DataFrame, IdKinds]:

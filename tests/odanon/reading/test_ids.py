@@ -205,7 +205,9 @@ def test_a_null_in_a_query_changes_no_id(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_ready_trips_ready_tables_logs_and_anonymize_use_the_same_form(tmp_path: Path) -> None:
     for name, ids in {"a": [17, 18], "b": [17.0, np.nan]}.items():
-        rows = pd.DataFrame({"person": ids, "time_bin": NOON, "start": NOON, "end": NOON, "origin": "o", "destination": "d"})
+        rows = pd.DataFrame(
+            {"person": ids, "time_bin": NOON, "start": NOON, "end": NOON, "origin": "o", "destination": "d"}
+        )
         rows.assign(trips=1).to_parquet(tmp_path / f"{name}.parquet")
     for check, frames in (
         (validate_trips, Trips(path=str(tmp_path), origin="origin", destination="destination").trips(START, END)),
