@@ -20,12 +20,13 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 
 from odanon.errors import OdanonError
-from odanon.reading.columns import schema_of
+from odanon.reading.child.columns import schema_of
 from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
+from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
 from odanon.reading.pseudonym import KEY_VARIABLE
 
-Kind = Literal["text", "number", "time", "texts"]
+Kind = Literal["text", "id", "number", "time", "texts"]
 
 MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
 _PIPE_BYTES = 1 << 20
@@ -40,6 +41,7 @@ _REASONS = {
     "row_group": "has a row group that is too large to read safely; write it again with smaller row groups",
     "long_row": "has a row longer than a megabyte, or a quote that never closes; repair it",
     "memory": "cannot be read within the memory limit; split it, or write it again with smaller row groups",
+    **REASONS,
 }
 
 
@@ -47,7 +49,8 @@ _REASONS = {
 class Column:
     """A column to read: our name, the name in the file, and what it holds.
 
-    `text` comes back as a dictionary of strings, `number` as float, `time` as UTC with a second column
+    `text` comes back as a dictionary of strings, `id` as canonical ids (`odanon.reading.ids`) with a second column
+    `NAME_number` that marks those that were numbers, `number` as float, `time` as UTC with a second column
     `NAME_unzoned` that marks wall-clock times which no zone places, `texts` as a list of strings.
     """
 
@@ -67,6 +70,7 @@ class Job:
     time_format: str = "auto"
     delimiter: str = ","
     persons: list[str] | None = None
+    spelling: Spelling = AS_WRITTEN
 
 
 def read(job: Job) -> Iterator[pa.RecordBatch]:

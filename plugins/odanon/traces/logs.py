@@ -11,12 +11,13 @@ from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
 from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
+from odanon.reading.persons import SpelledIds
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 
 
 @plugin
-class Logs:
+class Logs(SpelledIds):
     """GPX or PLT (Geolife) logs, one device a file; the path names the person."""
 
     enters: ClassVar[str] = "traces"
@@ -46,13 +47,13 @@ class Logs:
 
     def _job(self, files: list[str]) -> Job:
         columns = [
-            Column("person", "person", "text"),
+            Column("person", "person", "id"),
             Column("time", "time", "time"),
             Column("lat", "lat", "number"),
             Column("lon", "lon", "number"),
         ]
         persons = [self._person(path) for path in files]
-        return Job(files, self._files.protocol, columns, self.timezone, persons=persons)
+        return Job(files, self._files.protocol, columns, self.timezone, persons=persons, spelling=self.spelling)
 
     @property
     def _files(self) -> Files:

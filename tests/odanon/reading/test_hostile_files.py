@@ -186,7 +186,7 @@ def test_bad_rows_of_text_files_are_counted_and_the_others_kept(tmp_path: Path) 
         + b"\xff\xfe,2026-03-02T08:00:00Z,45,4\nq,2026-02-31T08:00:00Z,45,4\nq,2026-03-02T08:00:00Z,1e999,abc\n"
     )
     (tmp_path / "b.jsonl").write_text(
-        '{"person": 7, "time": "2026-03-02T08:00:00Z", "lat": 45, "lon": 4}\n'
+        '{"person": "7", "time": "2026-03-02T08:00:00Z", "lat": 45, "lon": 4}\n'
         'not json\n[1]\n{"person": "p", "time": "2026-03-02T08:00:00Z", "lat": {}, "lon": 4}\n' + "[" * 100_000 + "\n"
     )
     tally = Tally()
