@@ -75,5 +75,5 @@ def test_bounds_in_another_order_are_refused(bounds):
 
 
 def test_bounds_of_too_many_cells_are_refused():
-    with pytest.raises(OdanonError, match="use larger cells"):
+    with pytest.raises(ValidationError, match="use larger cells"):
         GridZoning(cell_m=1, crs=CENTRED, bounds=(2.9, 44.9, 3.1, 45.1))
