@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import gate_town as gate
+import h3
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,7 +137,8 @@ def town_of(folder: Path, name: str, extra: list[pd.DataFrame]) -> tuple[Product
     place.mkdir()
     gate.write(place, pd.concat([*rows, *extra]))
     rules = {"plugin": "suppression", "k": 10, "suppression": 0.9}
-    product = town(place, name, anonymize=rules, metrics=["reconstruction", "classes", "sizes"])
+    tree = {"plugin": "h3", "root": h3.cell_to_parent(TILES[0], 2)}  # given, so that nobody's tiles lie outside it
+    product = town(place, name, anonymize=rules, hierarchy=tree, metrics=["reconstruction", "classes", "sizes"])
     manifest = json.loads(open_store(product).manifest_text(published(product)))
     lake = Lake(default_root())
     ui = [stage_metadata(stage.name, lake.figures(name, stage.name, DAY), 10) for stage in STAGES]
