@@ -9,6 +9,7 @@ from rich.table import Table
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.metrics.measure import refused_metrics
 
 PANEL = ("Plugins", 1)
 
@@ -19,11 +20,14 @@ def plugins(
     """List the installed plugins with their parameters."""
     if stage is not None and stage not in registry.STAGES:
         raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
-    console = Console()
+    console, refused = Console(), refused_metrics()
     for found in (found for name in registry.STAGES if stage in (None, name) for found in registry.installed(name)):
         console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
-        if isinstance(found, registry.Broken):
-            console.print(f"  [red]broken: {found.why}[/red]", highlight=False)
+        why = found.why if isinstance(found, registry.Broken) else None
+        if found.stage == "metrics":
+            why = why or refused.get(found.name)
+        if isinstance(found, registry.Broken) or why is not None:
+            console.print(f"  [red]broken: {why}[/red]", highlight=False)
             continue
         console.print(f"  {found.summary}", highlight=False)
         for line in _limits(found.cls) if found.stage == "anonymize" else ():

@@ -14,6 +14,7 @@ from odanon import registry
 from odanon.errors import OdanonError
 from odanon.product.choices import PluginChoice
 from odanon.product.model import Product
+from odanon.product.plain_yaml import plain_yaml
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
@@ -115,7 +116,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise OdanonError(f"{path}: is not UTF-8 text; save it as such") from None
     try:
-        raw = yaml.safe_load(text)
+        raw = plain_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""

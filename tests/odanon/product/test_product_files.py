@@ -1,6 +1,7 @@
 """Product files: what is accepted, and how a mistake reads."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,25 @@ def test_broken_yaml_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text("product: demo\nsource: {plugin: simulated\n")
     assert "broken.yaml: line 3" in message(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x]\n"
+        + "".join(f"{c}: &{c} [*{b}, *{b}, *{b}, *{b}]\n" for b, c in pairwise("abcdefghijklmnopqrstuvwxyz")),
+        "product: &name town\n",
+        "product: town\nbase: &base {k: 3}\nanonymize:\n  <<: *base\n",
+        "a: &a [*a]\n",
+    ],
+    ids=["laughs", "anchor", "merge", "itself"],
+)
+def test_anchors_and_aliases_are_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "laughs.yaml"
+    path.write_text(text)
+    said = message(path)
+    assert said.startswith(f"{path}: line ")
+    assert "has an anchor (&) or an alias (*), which are not read; write the value out" in said
 
 
 def test_variables_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
