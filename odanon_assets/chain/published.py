@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.metrics.measure import OF_TABLES, every_figure
+from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
 from odanon.model.promise import Promise

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import Case
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 

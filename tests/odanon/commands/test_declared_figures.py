@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from odanon.commands import anonymize, compare
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 
 DETOUR = Figure("detour", "of detour", "longer than the straight way", unit="share", symbol="Δ", headline=True)
