@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
 from odanon.model.promise import Promise
 
-_SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
+_SLACK = 1e-9  # relative; shares are fractions
+_WEIGHT = 2**20  # weights count in such parts, rounded down
 
 
 @dataclass(frozen=True)
@@ -134,32 +134,35 @@ class _Count:
     capped: int  # trips above the cap
     persons: Ints | None
     largest: Ints  # trips of the busiest person
-    weight: npt.NDArray[np.float64] | None
+    weight: Ints | None  # in parts
+    heaviest: Ints | None  # weight of the heaviest person
     nameless: int  # rows without a person
 
     @classmethod
     def of(cls, rows: pd.DataFrame, row_flow: Ints, n_flows: int, cap: int | None) -> "_Count":
         inside = row_flow >= 0
         flow, trips = row_flow[inside], rows["trips"].to_numpy(np.int64)[inside]
-        weight = None
+        parts = weight = heaviest = None
         if "weight" in rows:
-            weight = np.bincount(flow, rows["weight"].to_numpy(np.float64)[inside], n_flows).astype(np.float64)
+            parts = np.floor(rows["weight"].to_numpy(np.float64)[inside] * _WEIGHT).astype(np.int64)
+            weight, heaviest = _whole_sums(flow, parts, n_flows), _largest(flow, parts, n_flows)
         if "person" not in rows:
             total = _sums(flow, trips, n_flows)
-            return cls(total, 0, None, total, weight, 0)
+            return cls(total, 0, None, total, weight, heaviest, 0)
         person, names = codes_of(rows["person"])
         code, keys = pd.factorize(flow * (len(names) + 1) + person[inside] + 1)
         owner = keys // (len(names) + 1)
         mine = _sums(code, trips, len(keys))
         kept = mine if cap is None else np.minimum(mine, cap)
-        largest = np.zeros(n_flows, dtype=np.int64)
-        np.maximum.at(largest, owner, kept)
+        if parts is not None:
+            heaviest = _largest(owner, _whole_sums(code, parts, len(keys)), n_flows)
         return cls(
             trips=_sums(owner, kept, n_flows),
             capped=int((mine - kept).sum()),
             persons=np.bincount(owner, minlength=n_flows),
-            largest=largest,
+            largest=_largest(owner, kept, n_flows),
             weight=weight,
+            heaviest=heaviest,
             nameless=int((person < 0).sum()),
         )
 
@@ -167,6 +170,20 @@ class _Count:
 def _sums(group: Ints, values: Ints, n_groups: int) -> Ints:
     """Exact sums by group: floating-point bins hold whole numbers up to 2^53."""
     return np.bincount(group, values, n_groups).astype(np.int64)
+
+
+def _whole_sums(group: Ints, values: Ints, n_groups: int) -> Ints:
+    """Exact sums by group of whole numbers of any size."""
+    total = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(total, group, values)
+    return total
+
+
+def _largest(group: Ints, values: Ints, n_groups: int) -> Ints:
+    """The largest value of each group, 0 where there is none."""
+    largest = np.zeros(n_groups, dtype=np.int64)
+    np.maximum.at(largest, group, values)
+    return largest
 
 
 def _zones(
@@ -205,18 +222,25 @@ def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Find
         Finding("people", int((counted.persons != told).sum()), "flows with a wrong number of people"),
     ]
     if unit == "population":
-        least = np.inf
-        if promise.k_population is not None and counted.weight is not None:
-            least = promise.k_population * (1 - _SLACK)
-        weight = np.zeros(len(flows)) if counted.weight is None else counted.weight
         findings.append(
-            Finding("population", int((weight < least).sum()), "flows that stand for fewer than k_population")
+            Finding("population", _below(counted, promise.k_population), "flows that stand for fewer than k_population")
         )
-    if promise.max_dominance is not None:
-        most = promise.max_dominance
-        share = counted.largest > most * counted.trips * (1 + _SLACK)
-        findings.append(Finding("max-dominance", int(share.sum()), f"flows with one person above {most:g}"))
+    most = promise.max_dominance
+    if most is not None:
+        shares = {"trips": (counted.largest, counted.trips)}
+        if unit == "population" and counted.weight is not None and counted.heaviest is not None:
+            shares["weight"] = counted.heaviest, counted.weight
+        for what, (largest, total) in shares.items():
+            above = int((largest > most * total * (1 + _SLACK)).sum())
+            findings.append(Finding("max-dominance", above, f"flows with one person above {most:g} of the {what}"))
     return findings
+
+
+def _below(counted: _Count, least: float | None) -> int:
+    """Flows that weigh less than asked, or of which nobody knows."""
+    if counted.weight is None or least is None:
+        return len(counted.trips)
+    return int((counted.weight < np.ceil(least * _WEIGHT)).sum())
 
 
 def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_trips: int) -> list[Finding]:
@@ -226,10 +250,19 @@ def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_
         Finding("volumes", int((counted.trips != published).sum()), "flows with a wrong volume"),
         Finding("conservation", int(not balanced), "published and suppressed trips do not add up to the input"),
     ]
-    if "weight" in flows and counted.weight is not None:
-        wrong = ~np.isclose(flows["weight"].to_numpy(np.float64), counted.weight, rtol=_SLACK, atol=_SLACK)
-        findings.append(Finding("weights", int(wrong.sum()), "flows with a wrong weight"))
+    if "weight" in flows and counted.weight is not None and counted.heaviest is not None:
+        wrong = flows["weight"].to_numpy(np.float64) != _rounded(counted.weight, counted.heaviest)
+        findings.append(Finding("weights", int(wrong.sum()), "flows whose weight is not that of their rows, rounded"))
     return findings
+
+
+def _rounded(weight: Ints, heaviest: Ints) -> Ints:
+    """Weights to multiples of 1, 2, 5, 10, ... that hide the heaviest person (PRIVACY rule 20); one step at the least."""
+    step = np.zeros_like(weight)
+    for size in (digit * 10**zeros for zeros in range(12, -1, -1) for digit in (5, 2, 1)):
+        step[heaviest <= size * _WEIGHT] = size
+    steps, rest = np.divmod(weight, step * _WEIGHT)
+    return np.maximum(steps + (rest >= step * _WEIGHT - rest), 1) * step
 
 
 def _assigned(
