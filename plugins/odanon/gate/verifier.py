@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.areas import areas_below_k
@@ -127,6 +128,40 @@ class _Pairs:
 
 
 @dataclass(frozen=True, eq=False)
+class _Weights:
+    """What the people of every flow weigh, in parts."""
+
+    total: Ints
+    heaviest: Ints  # of one person; of one row where nobody has an id
+    lost: Ints  # parts that rounding down may have cost where rows of one person and pair were not added up before
+
+    @classmethod
+    def of(cls, weight: npt.NDArray[np.float64], flow: Ints, owner: Ints, code: Ints, n_flows: int) -> "_Weights":
+        """From the weight and flow of every row; `code` numbers people in flows, `owner` tells the flow of each number."""
+        parts = np.floor(weight * _WEIGHT).astype(np.int64)
+        heaviest = _largest(owner, _sums(code, parts, len(owner)), n_flows)
+        return cls(_sums(flow, parts, n_flows), heaviest, np.bincount(flow, minlength=n_flows))
+
+    def below(self, least: float) -> int:
+        """How many flows weigh less."""
+        return int((self.total + self.lost < np.ceil(least * _WEIGHT)).sum())
+
+    def unlike(self, told: npt.NDArray[np.float64]) -> int:
+        """How many flows are told otherwise than rounded so that the heaviest person does not show (PRIVACY rule 20).
+
+        Steps are 1, 2, 5, 10, ... and none is smaller than that person's weight; a flow has at least one.
+        """
+        step = np.zeros_like(self.heaviest)
+        for size in (digit * 10**zeros for zeros in range(12, -1, -1) for digit in (5, 2, 1)):
+            step[self.heaviest <= size * _WEIGHT] = size
+        wrong = np.ones(len(told), dtype=bool)
+        for total in (self.total, self.total + self.lost):
+            steps, rest = np.divmod(total, step * _WEIGHT)
+            wrong &= told != np.maximum(steps + (rest >= step * _WEIGHT - rest), 1) * step
+        return int(wrong.sum())
+
+
+@dataclass(frozen=True, eq=False)
 class _Count:
     """What the rows say about every flow."""
 
@@ -134,46 +169,35 @@ class _Count:
     capped: int  # trips above the cap
     persons: Ints | None
     largest: Ints  # trips of the busiest person
-    weight: Ints | None  # in parts
-    heaviest: Ints | None  # weight of the heaviest person
+    weights: _Weights | None
     nameless: int  # rows without a person
 
     @classmethod
     def of(cls, rows: pd.DataFrame, row_flow: Ints, n_flows: int, cap: int | None) -> "_Count":
         inside = row_flow >= 0
         flow, trips = row_flow[inside], rows["trips"].to_numpy(np.int64)[inside]
-        parts = weight = heaviest = None
-        if "weight" in rows:
-            parts = np.floor(rows["weight"].to_numpy(np.float64)[inside] * _WEIGHT).astype(np.int64)
-            weight, heaviest = _whole_sums(flow, parts, n_flows), _largest(flow, parts, n_flows)
+        weight = rows["weight"].to_numpy(np.float64)[inside] if "weight" in rows else None
         if "person" not in rows:
-            total = _sums(flow, trips, n_flows)
-            return cls(total, 0, None, total, weight, heaviest, 0)
+            total, each = _sums(flow, trips, n_flows), np.arange(len(flow))
+            weights = None if weight is None else _Weights.of(weight, flow, flow, each, n_flows)
+            return cls(total, 0, None, total, weights, 0)
         person, names = codes_of(rows["person"])
         code, keys = pd.factorize(flow * (len(names) + 1) + person[inside] + 1)
         owner = keys // (len(names) + 1)
         mine = _sums(code, trips, len(keys))
         kept = mine if cap is None else np.minimum(mine, cap)
-        if parts is not None:
-            heaviest = _largest(owner, _whole_sums(code, parts, len(keys)), n_flows)
         return cls(
             trips=_sums(owner, kept, n_flows),
             capped=int((mine - kept).sum()),
             persons=np.bincount(owner, minlength=n_flows),
             largest=_largest(owner, kept, n_flows),
-            weight=weight,
-            heaviest=heaviest,
+            weights=None if weight is None else _Weights.of(weight, flow, owner, code, n_flows),
             nameless=int((person < 0).sum()),
         )
 
 
 def _sums(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """Exact sums by group: floating-point bins hold whole numbers up to 2^53."""
-    return np.bincount(group, values, n_groups).astype(np.int64)
-
-
-def _whole_sums(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """Exact sums by group of whole numbers of any size."""
+    """Exact sums by group."""
     total = np.zeros(n_groups, dtype=np.int64)
     np.add.at(total, group, values)
     return total
@@ -222,25 +246,19 @@ def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Find
         Finding("people", int((counted.persons != told).sum()), "flows with a wrong number of people"),
     ]
     if unit == "population":
-        findings.append(
-            Finding("population", _below(counted, promise.k_population), "flows that stand for fewer than k_population")
-        )
+        few = len(flows)
+        if counted.weights is not None and promise.k_population is not None:
+            few = counted.weights.below(promise.k_population)
+        findings.append(Finding("population", few, "flows that stand for fewer than k_population"))
     most = promise.max_dominance
     if most is not None:
         shares = {"trips": (counted.largest, counted.trips)}
-        if unit == "population" and counted.weight is not None and counted.heaviest is not None:
-            shares["weight"] = counted.heaviest, counted.weight
+        if unit == "population" and counted.weights is not None:
+            shares["weight"] = counted.weights.heaviest, counted.weights.total + counted.weights.lost
         for what, (largest, total) in shares.items():
             above = int((largest > most * total * (1 + _SLACK)).sum())
             findings.append(Finding("max-dominance", above, f"flows with one person above {most:g} of the {what}"))
     return findings
-
-
-def _below(counted: _Count, least: float | None) -> int:
-    """Flows that weigh less than asked, or of which nobody knows."""
-    if counted.weight is None or least is None:
-        return len(counted.trips)
-    return int((counted.weight < np.ceil(least * _WEIGHT)).sum())
 
 
 def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_trips: int) -> list[Finding]:
@@ -250,19 +268,10 @@ def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_
         Finding("volumes", int((counted.trips != published).sum()), "flows with a wrong volume"),
         Finding("conservation", int(not balanced), "published and suppressed trips do not add up to the input"),
     ]
-    if "weight" in flows and counted.weight is not None and counted.heaviest is not None:
-        wrong = flows["weight"].to_numpy(np.float64) != _rounded(counted.weight, counted.heaviest)
-        findings.append(Finding("weights", int(wrong.sum()), "flows whose weight is not that of their rows, rounded"))
+    if "weight" in flows and counted.weights is not None:
+        wrong = counted.weights.unlike(flows["weight"].to_numpy(np.float64))
+        findings.append(Finding("weights", wrong, "flows whose weight is not that of their rows, rounded"))
     return findings
-
-
-def _rounded(weight: Ints, heaviest: Ints) -> Ints:
-    """Weights to multiples of 1, 2, 5, 10, ... that hide the heaviest person (PRIVACY rule 20); one step at the least."""
-    step = np.zeros_like(weight)
-    for size in (digit * 10**zeros for zeros in range(12, -1, -1) for digit in (5, 2, 1)):
-        step[heaviest <= size * _WEIGHT] = size
-    steps, rest = np.divmod(weight, step * _WEIGHT)
-    return np.maximum(steps + (rest >= step * _WEIGHT - rest), 1) * step
 
 
 def _assigned(

@@ -31,6 +31,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "contribution_cap": {"contribution_cap": 1},
     "report_small": {"report_small": True},
 }
+_SHARES_OF_WEIGHT = {**_ASKED["k_population"], **_ASKED["max_dominance"]}
 
 
 def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **parameters: Any) -> None:
@@ -54,16 +55,18 @@ def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **param
                 made += 1
     assert made, f"{cls.__name__} refuses every matrix"
     for limit in LIMITS:
-        _check_limit(cls, limit, parameters)
+        _check_limit(cls, limit, _ASKED[limit], parameters)
+    if _SHARES_OF_WEIGHT.keys() - {"unit"} <= cls.keeps:
+        _check_limit(cls, "max_dominance", _SHARES_OF_WEIGHT, parameters)
     _check_boundary(cls, parameters)
     _check_refusals(cls, parameters)
 
 
-def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) -> None:
+def _check_limit(cls: type[Anonymizer], limit: str, value: dict[str, Any], parameters: dict[str, Any]) -> None:
     """A limit that the class says it keeps is kept in every release; any other one is refused at once."""
     if limit in parameters:
         return
-    asked = {"k": 3, "suppression": 0.6, **parameters, **_ASKED[limit]}
+    asked = {"k": 3, "suppression": 0.6, **parameters, **value}
     if limit not in cls.keeps:
         try:
             cls(**asked)
@@ -73,7 +76,7 @@ def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) 
     made, large, fewer = 0, 0, 0
     for seed in range(_CASES):
         tree, rows = random_city(seed)
-        rows = rows.assign(weight=1.5 * rows["trips"])
+        rows = rows.assign(weight=1.5 * rows["trips"] * (1 + rows["person"] % 6))  # some weigh six times as much
         try:
             limited = released(cls(**asked), rows, tree)
         except OdanonError:
