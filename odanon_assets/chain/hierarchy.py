@@ -9,8 +9,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
+from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.hierarchy_file import from_parquet, to_parquet
 from odanon.product import Product
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels

@@ -15,7 +15,7 @@ import pandas as pd
 from odanon import registry
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.measure import measured_window, numbers
-from odanon.model.files import read_releases
+from odanon.model.files.releases import read_releases
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

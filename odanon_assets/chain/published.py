@@ -10,7 +10,7 @@ import pandas as pd
 
 from odanon.metrics.measure import every_figure
 from odanon.model.figure import Figure
-from odanon.model.files import read_releases
+from odanon.model.files.releases import read_releases
 from odanon.model.promise import Promise
 from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones

@@ -4,8 +4,8 @@ import json
 from datetime import date
 from typing import Any
 
-from odanon.gate.auditor import audit
-from odanon.gate.published import PublishedMatrix
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.published import PublishedMatrix
 from odanon.gate.verifier import Finding, added_up
 from odanon.product import Product
 from odanon_assets.gate.evidence import Tables, kept_tables, sharing, time_bins

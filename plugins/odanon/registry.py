@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
+from odanon.model.promise import Promise
+from odanon.plugin import parameters_of
 
 # stage -> (entry-point group, what a plugin of this stage must have)
 STAGES = {
@@ -17,7 +19,7 @@ STAGES = {
     "staypoints": ("odanon.staypoints", ("detect",)),
     "zoning": ("odanon.zonings", ("assign", "tiles")),
     "hierarchy": ("odanon.hierarchies", ("build",)),
-    "anonymize": ("odanon.anonymizers", ("anonymize",)),
+    "anonymize": ("odanon.anonymizers", ("anonymize", "check", "sentence", "verifiable", "overlapping")),
     "metrics": ("odanon.metrics", ("figures", "evaluate", "combine")),
     "checks": ("odanon.checks", ("stage", "blocking", "run")),
     "store": ("odanon.stores", ("open",)),
@@ -63,8 +65,22 @@ class Plugin:
             yield Parameter(name, _type_name(field), default, field.get("description", ""))
 
     def create(self, parameters: dict[str, Any]) -> Any:
-        """A validated instance; raises pydantic's ValidationError on a bad parameter."""
-        return TypeAdapter(self.cls).validate_python(parameters)
+        """A validated instance; raises pydantic's ValidationError on a bad parameter.
+
+        An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
+        """
+        made: Any = TypeAdapter(self.cls).validate_python(parameters)
+        if self.stage == "anonymize":
+            declared = {
+                name: field["default"] for name, field in self.schema["properties"].items() if "default" in field
+            }
+            asked = Promise.of({**declared, **parameters})
+            if weaker := Promise.of(parameters_of(made)).weaker_than(asked):
+                raise OdanonError(
+                    f"{self.name} of {self.distribution} promises less than it is asked to ({', '.join(weaker)});"
+                    " choose another algorithm"
+                )
+        return made
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
@@ -138,8 +154,7 @@ def _load(stage: str, name: str) -> Plugin | Broken:
         cls = points[0].load()
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
         return Broken(stage, name, owners, f"{type(error).__name__} when it was loaded; reinstall or update {owners}")
-    missing = [what for what in STAGES[stage][1] if not hasattr(cls, what)]
-    if missing:
+    if missing := lacks(stage, cls):
         return Broken(stage, name, owners, f"it has no {' and no '.join(missing)}; docs/plugins says what it needs")
     found = Plugin(stage, name, owners, cls)
     try:
@@ -147,6 +162,19 @@ def _load(stage: str, name: str) -> Plugin | Broken:
     except Exception as error:
         return Broken(stage, name, owners, f"its parameters cannot be read ({type(error).__name__}); is it a @plugin?")
     return found
+
+
+def lacks(stage: str, cls: type) -> list[str]:
+    """What a plugin of a stage must have and this class has not."""
+    return [what for what in STAGES[stage][1] if not hasattr(cls, what)]
+
+
+def name_of(stage: str, cls: type) -> str:
+    """The name under which a class is installed, or the class's own."""
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    return next(
+        (name for name, points in _entry_points(stage).items() if value in {p.value for p in points}), cls.__name__
+    )
 
 
 def create(stage: str, name: str, parameters: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from odanon.gate.published import PublishedMatrix
+from odanon.gate.audit.published import PublishedMatrix
 
 Row = list[Fraction]
 

@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
+from odanon.gate.weights import Weights, largest, sums
 from odanon.model.promise import Promise
 
 _SLACK = 1e-9  # relative; shares are fractions
-_WEIGHT = 2**20  # weights count in such parts, rounded down
 
 
 @dataclass(frozen=True)
@@ -49,28 +48,32 @@ def verify(
     *,
     suppressed_trips: int,
     assignment: pd.DataFrame | None = None,
+    overlapping: bool = False,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
     `rows`: origin, destination (tiles), person, trips and, for unit population, weight. `flows`: origin, destination
     (areas), trips, persons. `origin_tiles`, `destination_tiles`: area, tile and, where areas also count tiles
     without traffic, n_tiles. With unit trips, `rows` needs no person. With a `contribution_cap`, a flow's trips
-    must be those of each person up to the cap. Areas of one flow must not overlap those of another, unless an
-    `assignment` (origin, destination, flow; -1 = suppressed) says which flow each tile pair counts in: then every
-    pair must lie inside its flow.
+    must be those of each person up to the cap. An `assignment` (origin, destination, trips, flow; -1 = suppressed)
+    says which flow each tile pair counts in and must be right. Areas of one flow must not overlap those of another,
+    unless flows are `overlapping`: then every pair must lie inside the flow that the assignment names.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
     findings = [*_zones(areas, lines, (origin_tiles, destination_tiles), promise), _twice(flows)]
     travelled = rows if (rows["trips"] > 0).all() else rows[rows["trips"] > 0]
     pairs = _Pairs.of(travelled, lines)
-    if assignment is None:
+    if overlapping:
+        assert assignment is not None
+        pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
+        findings += misplaced
+    else:
         coverage = Coverage.of(areas[0], areas[1], *lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
         findings.append(_shared(coverage))
-    else:
-        pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
-        findings += misplaced
+    if assignment is not None:
+        findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
     findings += _people(counted, flows, promise)
     if promise.k_areas is not None:
@@ -118,47 +121,31 @@ class _Pairs:
     origin: Ints
     destination: Ints
     of_row: Ints
+    trips: Ints
+    key: Ints  # number of the origin among `names`, times the names of destinations, plus the destination's
+    names: tuple[pd.Index, pd.Index]
 
     @classmethod
     def of(cls, rows: pd.DataFrame, lines: tuple[Line, Line]) -> "_Pairs":
         (o_code, o_names), (d_code, d_names) = codes_of(rows["origin"]), codes_of(rows["destination"])
         of_row, keys = pd.factorize(o_code * len(d_names) + d_code)
         origin, destination = np.divmod(keys, max(len(d_names), 1))
-        return cls(lines[0].positions(o_names)[origin], lines[1].positions(d_names)[destination], of_row)
+        return cls(
+            origin=lines[0].positions(o_names)[origin],
+            destination=lines[1].positions(d_names)[destination],
+            of_row=of_row,
+            trips=sums(of_row, rows["trips"].to_numpy(np.int64), len(keys)),
+            key=keys,
+            names=(o_names, d_names),
+        )
 
-
-@dataclass(frozen=True, eq=False)
-class _Weights:
-    """What the people of every flow weigh, in parts."""
-
-    total: Ints
-    heaviest: Ints  # of one person; of one row where nobody has an id
-    lost: Ints  # parts that rounding down may have cost where rows of one person and pair were not added up before
-
-    @classmethod
-    def of(cls, weight: npt.NDArray[np.float64], flow: Ints, owner: Ints, code: Ints, n_flows: int) -> "_Weights":
-        """From the weight and flow of every row; `code` numbers people in flows, `owner` tells the flow of each number."""
-        parts = np.floor(weight * _WEIGHT).astype(np.int64)
-        heaviest = _largest(owner, _sums(code, parts, len(owner)), n_flows)
-        return cls(_sums(flow, parts, n_flows), heaviest, np.bincount(flow, minlength=n_flows))
-
-    def below(self, least: float) -> int:
-        """How many flows weigh less."""
-        return int((self.total + self.lost < np.ceil(least * _WEIGHT)).sum())
-
-    def unlike(self, told: npt.NDArray[np.float64]) -> int:
-        """How many flows are told otherwise than rounded so that the heaviest person does not show (PRIVACY rule 20).
-
-        Steps are 1, 2, 5, 10, ... and none is smaller than that person's weight; a flow has at least one.
-        """
-        step = np.zeros_like(self.heaviest)
-        for size in (digit * 10**zeros for zeros in range(12, -1, -1) for digit in (5, 2, 1)):
-            step[self.heaviest <= size * _WEIGHT] = size
-        wrong = np.ones(len(told), dtype=bool)
-        for total in (self.total, self.total + self.lost):
-            steps, rest = np.divmod(total, step * _WEIGHT)
-            wrong &= told != np.maximum(steps + (rest >= step * _WEIGHT - rest), 1) * step
-        return int(wrong.sum())
+    def numbers(self, table: pd.DataFrame) -> Ints:
+        """The pair of every row of a table (origin, destination), -1 for strangers."""
+        (o_code, o_names), (d_code, d_names) = codes_of(table["origin"]), codes_of(table["destination"])
+        origin = np.append(self.names[0].get_indexer(o_names), -1)[o_code]
+        destination = np.append(self.names[1].get_indexer(d_names), -1)[d_code]
+        found = pd.Index(self.key).get_indexer(origin * len(self.names[1]) + destination)
+        return np.where((origin >= 0) & (destination >= 0), found, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +156,7 @@ class _Count:
     capped: int  # trips above the cap
     persons: Ints | None
     largest: Ints  # trips of the busiest person
-    weights: _Weights | None
+    weights: Weights | None
     nameless: int  # rows without a person
 
     @classmethod
@@ -178,36 +165,22 @@ class _Count:
         flow, trips = row_flow[inside], rows["trips"].to_numpy(np.int64)[inside]
         weight = rows["weight"].to_numpy(np.float64)[inside] if "weight" in rows else None
         if "person" not in rows:
-            total, each = _sums(flow, trips, n_flows), np.arange(len(flow))
-            weights = None if weight is None else _Weights.of(weight, flow, flow, each, n_flows)
+            total, each = sums(flow, trips, n_flows), np.arange(len(flow))
+            weights = None if weight is None else Weights.of(weight, flow, flow, each, n_flows)
             return cls(total, 0, None, total, weights, 0)
         person, names = codes_of(rows["person"])
         code, keys = pd.factorize(flow * (len(names) + 1) + person[inside] + 1)
         owner = keys // (len(names) + 1)
-        mine = _sums(code, trips, len(keys))
+        mine = sums(code, trips, len(keys))
         kept = mine if cap is None else np.minimum(mine, cap)
         return cls(
-            trips=_sums(owner, kept, n_flows),
+            trips=sums(owner, kept, n_flows),
             capped=int((mine - kept).sum()),
             persons=np.bincount(owner, minlength=n_flows),
-            largest=_largest(owner, kept, n_flows),
-            weights=None if weight is None else _Weights.of(weight, flow, owner, code, n_flows),
+            largest=largest(owner, kept, n_flows),
+            weights=None if weight is None else Weights.of(weight, flow, owner, code, n_flows),
             nameless=int((person < 0).sum()),
         )
-
-
-def _sums(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """Exact sums by group."""
-    total = np.zeros(n_groups, dtype=np.int64)
-    np.add.at(total, group, values)
-    return total
-
-
-def _largest(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """The largest value of each group, 0 where there is none."""
-    largest = np.zeros(n_groups, dtype=np.int64)
-    np.maximum.at(largest, group, values)
-    return largest
 
 
 def _zones(
@@ -255,8 +228,8 @@ def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Find
         shares = {"trips": (counted.largest, counted.trips)}
         if unit == "population" and counted.weights is not None:
             shares["weight"] = counted.weights.heaviest, counted.weights.total + counted.weights.lost
-        for what, (largest, total) in shares.items():
-            above = int((largest > most * total * (1 + _SLACK)).sum())
+        for what, (one, total) in shares.items():
+            above = int((one > most * total * (1 + _SLACK)).sum())
             findings.append(Finding("max-dominance", above, f"flows with one person above {most:g} of the {what}"))
     return findings
 
@@ -278,7 +251,7 @@ def _assigned(
     pairs: _Pairs, assignment: pd.DataFrame, areas: list[Ints], lines: tuple[Line, Line]
 ) -> tuple[Ints, list[Finding]]:
     """The flow of every pair as the assignment says, and how many pairs it places twice or outside their flow."""
-    told = assignment[assignment["flow"] >= 0]
+    told = assignment.loc[assignment["flow"] >= 0].astype({"origin": "str", "destination": "str"})
     origin, destination = (
         lines[0].positions(pd.Index(told["origin"])),
         lines[1].positions(pd.Index(told["destination"])),
@@ -298,3 +271,14 @@ def _assigned(
         Finding("disjoint", int(twice.sum()), "tile pairs assigned to several flows"),
         Finding("inside", int((~inside).sum()), "tile pairs assigned to a flow whose areas do not hold them"),
     ]
+
+
+def _misassigned(pairs: _Pairs, pair_flow: Ints, assignment: pd.DataFrame) -> Finding:
+    """Tile pairs that the assignment leaves out, lists twice, invents, or tells another flow or number of trips of."""
+    number = pairs.numbers(assignment)
+    trips, flow = assignment["trips"].to_numpy(np.int64), assignment["flow"].to_numpy(np.int64)
+    known = number >= 0
+    wrong = int(((~known) & ((trips > 0) | (flow >= 0))).sum())
+    wrong += int((np.bincount(number[known], minlength=len(pairs.key)) != 1).sum())
+    wrong += int(((flow[known] != pair_flow[number[known]]) | (trips[known] != pairs.trips[number[known]])).sum())
+    return Finding("assignment", wrong, "tile pairs whose flow or trips are told wrongly")

@@ -136,10 +136,10 @@ class ODMatrix:
         """The weight of every row in whole units; empty without weights."""
         return np.floor((self.weight if self.weight is not None else np.empty(0)) * WEIGHT_UNIT).astype(np.int64)
 
-    @property
+    @cached_property
     def n_people(self) -> int | None:
         """Distinct people in the matrix, None without ids."""
-        return None if self.person is None else len(np.unique(self.person))
+        return None if self.person is None else len(pd.unique(self.person))
 
     @property
     def volume(self) -> int:

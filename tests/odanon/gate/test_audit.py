@@ -10,9 +10,9 @@ import pytest
 from privacy_city import DAY, MONDAY, people, published
 from scipy import sparse
 
-from odanon.gate.auditor import audit
-from odanon.gate.bounds import Attacker, isolates
-from odanon.gate.published import Content, PublishedMatrix
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.bounds import Attacker, isolates
+from odanon.gate.audit.published import Content, PublishedMatrix
 
 ROWS = people(1000)
 

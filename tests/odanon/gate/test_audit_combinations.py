@@ -12,9 +12,9 @@ from isolation import Numbers
 from privacy_city import DAY, MONDAY
 from random_towns import random_town
 
-from odanon.gate import combinations
-from odanon.gate.auditor import audit
-from odanon.gate.published import Content, PublishedMatrix
+from odanon.gate.audit import combinations
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.published import Content, PublishedMatrix
 
 STRESS = bool(os.environ.get("ODANON_STRESS"))
 SUBTRACTIONS = {"nested-difference", "crossing-difference", "total-difference", "combination"}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from privacy_city import people, published, release
 
-from odanon.gate.auditor import audit
-from odanon.gate.published import PublishedMatrix
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.published import PublishedMatrix
 from odanon.gate.verifier import verify
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

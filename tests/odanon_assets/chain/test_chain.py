@@ -143,7 +143,7 @@ def test_a_bad_anonymiser_publishes_nothing(workspace: Path, monkeypatch: pytest
     product = small_product(workspace)
     monkeypatch.setattr(type(product.anonymize.instance), "anonymize", leaky)
     error = next(run_days(product, [DAY], resume=False)).error
-    assert error.startswith("the verifier refuses what AtgJoint made: at-least-k")
+    assert error.startswith("the verifier refuses what atg-joint made: at-least-k")
     assert not (workspace / "data" / "work" / "small" / "anonymized" / "date=2026-03-02").exists()
     open_door(monkeypatch)
     error = next(run_days(product, [DAY], resume=False)).error

@@ -11,11 +11,11 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from odanon.gate.bounds import Attacker, isolates
-from odanon.gate.combinations import small_combinations
-from odanon.gate.differences import crossing, nested, totals
-from odanon.gate.published import Content, PublishedMatrix, related
-from odanon.gate.refinement import IDENTITY, Refinement, Trips, families
+from odanon.gate.audit.bounds import Attacker, isolates
+from odanon.gate.audit.combinations import small_combinations
+from odanon.gate.audit.differences import crossing, nested, totals
+from odanon.gate.audit.published import Content, PublishedMatrix, related
+from odanon.gate.audit.refinement import IDENTITY, Refinement, Trips, families
 from odanon.gate.verifier import Finding, added_up
 
 MAX_PROGRAMS = 400  # beyond that many small regions a release is refused as unproven

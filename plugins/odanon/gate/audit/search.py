@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odanon.gate.audit.refinement import Flags
+from odanon.gate.audit.space import Space
 from odanon.gate.coverage import Ints
-from odanon.gate.refinement import Flags
-from odanon.gate.space import Space
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
+from odanon.gate.audit.refinement import Flags, Refinement
 from odanon.gate.coverage import Ints, spread
-from odanon.gate.refinement import Flags, Refinement
 
 
 def nested(refinement: Refinement, outer: int, inner: int) -> Ints:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odanon.gate.audit.refinement import Flags, Refinement
+from odanon.gate.audit.search import Search
+from odanon.gate.audit.space import Budget, BudgetSpentError, Space
 from odanon.gate.coverage import Ints
-from odanon.gate.refinement import Flags, Refinement
-from odanon.gate.search import Search
-from odanon.gate.space import Budget, BudgetSpentError, Space
 
 if TYPE_CHECKING:
     from scipy import sparse

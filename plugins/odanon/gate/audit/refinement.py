@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.gate.audit.published import Content, PublishedMatrix
 from odanon.gate.coverage import Ints, spread
-from odanon.gate.published import Content, PublishedMatrix
 
 if TYPE_CHECKING:
     from scipy import sparse
