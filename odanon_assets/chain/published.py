@@ -103,7 +103,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
 def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15).
 
-    Of a release about the population, the trips are those that the people behind a flow stand for.
+    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for.
     """
     flows = _shown_flows(lake.read(product.product, "anonymized", day))
     estimated = parameters["unit"] == "population"
@@ -115,7 +115,7 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
-            "trips": flows["weight"].round().astype("int64") if estimated else flows["trips"],
+            "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
             "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }

@@ -243,10 +243,10 @@ class Product(Section):
                 "anonymize.unit is trips, which does not protect persons; use unit: persons,"
                 " or set publish.accept_unit_trips: true knowingly"
             )
-        limits = [name for name in ("contribution_cap", "max_dominance") if self.anonymize.parameters.get(name)]
-        if limits and self.anonymize.parameters.get("unit") == "population":
+        asked = self.anonymize.parameters
+        if asked.get("contribution_cap") and asked.get("unit") == "population":
             raise ValueError(
-                f"anonymize.{limits[0]} limits a person's trips and a release about the population publishes their"
+                "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"
                 " weights; leave it out, or use unit: persons"
             )
         return self
