@@ -11,6 +11,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
@@ -20,6 +21,7 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="count"),
@@ -36,7 +38,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
-    make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
+    ready = product.source.instance.enters == "od"
+    make = _ready_rows if ready else _counted_rows
     rows, outside, left_out = make(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
@@ -50,6 +53,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             "tiles": len(tile_labels(rows)),
             **left_out,
         }
+        made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
+        carry(lake, product, "traces" if ready else "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 
 

@@ -10,6 +10,7 @@ from odanon.product import Product
 from odanon.protocols import Engine, StayDetector
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure("staypoints", "stay points", "stays found", kind="count"),
@@ -35,4 +36,5 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetec
 
         counts = list(engine.map(detect, buckets))
         figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
+        carry(lake, product, "traces", day, folder)
         return write_figures(folder, figures)
