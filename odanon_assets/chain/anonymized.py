@@ -47,8 +47,11 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
             split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
             write_parquet(split, folder / SEGMENTS)
         figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
-        told = origin_of(lake, product.product, "hierarchy", day)["hierarchy"]
-        carry(lake, product, "od", day, folder, hierarchy=told)
+        made_with = {
+            "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
+            "anonymize": {"plugin": product.anonymize.plugin, **parameters_of(anonymize)},
+        }
+        carry(lake, product, "od", day, folder, **made_with)
         return write_figures(folder, figures)
 
 

@@ -38,8 +38,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
-    ready = product.source.instance.enters == "od"
-    make = _ready_rows if ready else _counted_rows
+    make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
     rows, outside, left_out = make(lake, product, day, zoning)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
@@ -54,7 +53,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             **left_out,
         }
         made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
-        carry(lake, product, "traces" if ready else "trips", day, folder, **made_with)
+        carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 
 

@@ -44,7 +44,7 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Engine) -> dict[st
 
         counts = list(engine.map(build, buckets))
         figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
-        carry(lake, product, made_from, day, folder)
+        carry(lake, product, "staypoints", day, folder)
         return write_figures(folder, figures)
 
 

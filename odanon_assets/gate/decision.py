@@ -25,8 +25,8 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
     shared = store.sharing(product.product, bundle.manifest["data_sha256"], *window_of(bundle.manifest))
     drop_unpublished(lake, product.product, day, store, {other["release_id"] for other in shared})
     findings = (
-        other_origin(product, lake, day)
-        or promise_kept(product, lake, day)
+        promise_kept(product, lake, day)
+        or other_origin(product, lake, day)
         or verify_day(product, lake, day)
         or unlike_tables(product, lake, day, bundle)
         or audit_day(product, lake, day, store)
@@ -40,10 +40,7 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
 
 
 def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
-    """Whether a day's tables were made for the product as its file is now: as strict a promise, the same segments.
-
-    The file may have changed since, and a run may override parameters; both may only protect more.
-    """
+    """Whether a day's tables were made for the product as its file is now: as strict a promise, the same segments."""
     made = Promise.of(lake.figures(product.product, "anonymized", day)["parameters"])
     weaker = made.weaker_than(product.anonymize.promise)
     split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()

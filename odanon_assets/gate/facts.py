@@ -46,14 +46,13 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
 def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
     """What the tables of a day were read from or made with that the product's file, as it is now, does not say."""
     made = origin_of(lake, product.product, "anonymized", day)
+    plugins = ("source", "staypoints", "zoning", "hierarchy", "anonymize")
     said = {
-        "source": product.source.model_dump(mode="json"),
+        **{name: getattr(product, name).model_dump(mode="json") for name in plugins},
         "dataset": product.dataset,
         "timezone": product.timezone,
-        "zoning": product.zoning.model_dump(mode="json"),
-        "hierarchy": product.hierarchy.model_dump(mode="json"),
     }
     rows = origin_of(lake, product.product, "od", day)  # made again since, perhaps of other data
-    other = sorted({name for told in (said, rows) for name, value in told.items() if made[name] != value})
+    other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
     what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
     return [Finding("origin", len(other), what)] if other else []

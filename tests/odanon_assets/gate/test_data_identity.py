@@ -14,7 +14,7 @@ from gate_town import DAY, people, town
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain import published as chain
-from odanon_assets.chain.stages import run_stage
+from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import origin_of
 from odanon_assets.lake.places import default_root
@@ -114,8 +114,6 @@ def test_other_files_under_another_name_are_other_data(folder: Path, store: Stor
 
 def overridden(product: Product, stage: str, **parameters: Any) -> None:
     """Run the day with other parameters of one plugin than the product's file says, as run config may."""
-    from odanon_assets.chain.stages import STAGES
-
     for step in STAGES[:-1]:
         plugins = {name: getattr(product, name).instance for name in step.plugins}
         if stage in plugins:
@@ -135,14 +133,23 @@ def test_a_run_that_reads_another_path_is_not_published(folder: Path, store: Sto
     assert store.windows("town") == [DAY.isoformat()]
 
 
-def test_a_run_on_other_tiles_is_not_published(folder: Path, store: Store) -> None:
+@pytest.mark.parametrize(
+    ("stage", "parameters"),
+    [("hierarchy", {"coverage": "observed"}), ("anonymize", {"k": 12}), ("staypoints", {"radius_m": 99})],
+)
+def test_a_run_that_overrides_a_plugin_is_not_published(
+    folder: Path, store: Store, stage: str, parameters: dict[str, Any]
+) -> None:
     product = of(str(folder))
-    overridden(product, "hierarchy", **({"coarsest": 3} if hasattr(product.hierarchy.instance, "coarsest") else {}))
-    publish(product, store)
+    overridden(product, stage, **parameters)
+    with pytest.raises(OdanonError, match=f"origin: .*another {stage} than the product's file says"):
+        publish(product, store)
+    assert store.windows("town") == []
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("dataset", "others"), ("timezone", "Europe/Paris"), ("zoning", {"plugin": "h3", "resolution": 7})]
+    ("name", "value"),
+    [("dataset", "others"), ("timezone", "Europe/Paris"), ("hierarchy", {"plugin": "h3", "coverage": "observed"})],
 )
 def test_a_file_that_was_edited_before_publication_is_noticed(
     folder: Path, store: Store, name: str, value: Any
@@ -157,10 +164,8 @@ def test_rows_that_were_read_again_from_other_data_are_noticed(folder: Path, sto
     product = of(str(folder))
     gate.made(product)
     gate.write(folder, people(seed=2))
-    for stage in ("traces", "staypoints", "trips", "od"):
-        needs = {"traces": ("source", "engine"), "staypoints": ("staypoints", "engine"), "trips": ("engine",)}
-        plugins = needs.get(stage, ("zoning",))
-        run_stage(product, stage, DAY, {plugin: getattr(product, plugin).instance for plugin in plugins})
+    for stage in STAGES[:4]:  # up to the rows
+        run_stage(product, stage.name, DAY, {plugin: getattr(product, plugin).instance for plugin in stage.plugins})
     with pytest.raises(OdanonError, match="origin: .*another keys"):
         publish(product, store)
 
