@@ -4,7 +4,6 @@ It names files, so it is restricted and goes with the rows of people; of a relea
 """
 
 import hashlib
-import hmac
 import json
 import os
 from datetime import date, datetime
