@@ -7,8 +7,8 @@ import pandas as pd
 
 from odanon import door
 from odanon.anonymizers.segments import split_by_segment
-from odanon.gate.published import TOTAL
-from odanon.model.files import write_releases
+from odanon.gate.audit.published import TOTAL
+from odanon.model.files.releases import write_releases
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise

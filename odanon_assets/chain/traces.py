@@ -24,13 +24,19 @@ from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import what_is_read, write_origin
 
 FIGURES = (
-    Figure("points", "points", "location points kept", kind="count"),
-    Figure("people", "people", "people with points", kind="count"),
-    Figure("points_read", "points read", "rows of the source", kind="count"),
-    Figure("outside_window", "points outside", "rows of other days", kind="count"),
-    Figure("duplicates", "duplicates", "rows that repeat another", kind="count"),
+    Figure("points", "points", "location points kept", kind="count", tells_suppressed="yes"),
+    Figure("people", "people", "people with points", kind="count", tells_suppressed="yes"),
+    Figure("points_read", "points read", "rows of the source", kind="count", tells_suppressed="yes"),
+    Figure("outside_window", "points outside", "rows of other days", kind="count", tells_suppressed="yes"),
+    Figure("duplicates", "duplicates", "rows that repeat another", kind="count", tells_suppressed="yes"),
     Figure("quarantined", "bad rows", "rows put into quarantine", kind="count"),
-    Figure("quarantined_share", "of the rows are bad", "rows put into quarantine over rows read", unit="share"),
+    Figure(
+        "quarantined_share",
+        "of the rows are bad",
+        "rows put into quarantine over rows read",
+        "share",
+        tells_suppressed="yes",
+    ),
     Figure("unreadable_neighbours", "unreadable files", "of days around, passed over", kind="size"),
 )
 

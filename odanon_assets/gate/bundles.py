@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.verifier import Finding, added_up
-from odanon.model.hierarchy_file import from_parquet
+from odanon.model.files.trees import from_parquet
 from odanon.model.release import TOTAL
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables

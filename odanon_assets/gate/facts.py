@@ -3,8 +3,11 @@
 None of it is taken from the product's file, which may have changed since or been overridden (PRIVACY rule 19).
 """
 
+import hashlib
+import os
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from odanon.gate.verifier import Finding
@@ -35,9 +38,9 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         "data_sha256": origin["data_sha256"],
         "input_sha256": input_hash,
         "parameters": {
-            **parameters,
-            "zoning": origin["zoning"],
-            "hierarchy": origin["hierarchy"],
+            **without_paths(parameters),
+            "zoning": without_paths(origin["zoning"]),
+            "hierarchy": without_paths(origin["hierarchy"]),
         },
         **({"segments": list(product.segmented)} if product.segmented else {}),
     }
@@ -56,3 +59,21 @@ def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
     other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
     what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
     return [Finding("origin", len(other), what)] if other else []
+
+
+def without_paths(value: Any) -> Any:
+    """Parameters as readers may see them: instead of a path on the server, the digest of what lies there (PRIVACY rule 27)."""
+    if isinstance(value, dict):
+        return {key: without_paths(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_paths(item) for item in value]
+    if not isinstance(value, str) or not _is_path(value):
+        return value
+    path = Path(value)
+    return f"sha256:{sha256(path) if path.is_file() else hashlib.sha256(value.encode()).hexdigest()}"
+
+
+def _is_path(text: str) -> bool:
+    """Whether a parameter names a file or an address; a plain word or a time zone does not."""
+    path = Path(text)
+    return "://" in text or path.is_absolute() or ((path.suffix != "" or os.sep in text) and path.is_file())

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 

@@ -16,11 +16,12 @@ from odanon.anonymizers.anonymizer import ALL_LIMITS, LIMITS, Anonymizer
 from odanon.checking import CheckedDay, Verdict
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
+from odanon.model.areas import Areas
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.notify.alert import Alert
 from odanon.plugin import Duration, parameter, parameters_of, plugin

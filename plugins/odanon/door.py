@@ -7,14 +7,18 @@ verifier refuses is an error that names the rules, and nothing is returned that 
 import copy
 import resource
 import time
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import pandas as pd
 
+from odanon import registry
 from odanon.errors import OdanonError
+from odanon.gate.drawn import redrawn
 from odanon.gate.release import noisy_findings, release_findings, rows_of
+from odanon.gate.shape import misshapen
 from odanon.gate.verifier import Finding, added_up
 from odanon.metrics.measure import measured_window
 from odanon.model.hierarchy import Hierarchy
@@ -25,6 +29,7 @@ from odanon.plugin import parameters_of
 from odanon.protocols import Anonymizes, Metric
 
 Bin = TypeVar("Bin", bound=Hashable)
+T = TypeVar("T")
 
 
 class RefusedError(OdanonError):
@@ -65,25 +70,81 @@ def release(
     matrix that does not reach it in all is suppressed whole; when that is so of every matrix, the anonymiser's own refusal
     is raised. `metrics` are all that the matrices allow unless some are given.
     """
+    if not matrices:
+        raise OdanonError("there is no matrix to anonymise; give at least one")
     targets = destinations or hierarchy
     before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
     trees = copy.deepcopy((hierarchy, targets))  # as they were, whatever the anonymiser writes into them
-    made_under = Promise.of(parameters_of(anonymizer))
+    author = _Author.of(anonymizer)
     started = time.process_time()
-    releases = _anonymized(anonymizer, made_under, matrices, hierarchy, targets)
+    made = author.work(lambda: _anonymized(anonymizer, author, matrices, hierarchy, targets))
     cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    findings = []
-    for name, made in releases.items():
-        if not anonymizer.verifiable:
-            findings += noisy_findings(made, *trees)
-            continue
-        for asked in {made_under: None, promise or made_under: None}:
-            findings += release_findings(before[name], made, *trees, asked, overlapping=anonymizer.overlapping)
+    releases, findings = {}, []
+    for name in matrices:
+        releases[name], found = _judged(made[name], before[name], *trees, author, promise)
+        findings += found
     if findings:
-        raise RefusedError(type(anonymizer).__name__, added_up(findings))
+        raise RefusedError(author.name, added_up(findings))
     figures = _measured(matrices, releases, metrics)
-    told = made_under.sentence if anonymizer.verifiable else f"not verified, by its own word: {anonymizer.sentence}"
-    return Released(releases, figures, anonymizer.verifiable, told, cpu_s, peak_mb)
+    return Released(releases, figures, author.verifiable, author.sentence, cpu_s, peak_mb)
+
+
+@dataclass(frozen=True)
+class _Author:
+    """An anonymiser as it was before it saw any row."""
+
+    name: str
+    parameters: dict[str, Any]
+    promise: Promise
+    verifiable: bool
+    overlapping: bool
+    sentence: str
+
+    @classmethod
+    def of(cls, anonymizer: Anonymizes) -> "_Author":
+        name = registry.name_of("anonymize", type(anonymizer))
+        if missing := registry.lacks("anonymize", type(anonymizer)):
+            raise OdanonError(f"{name} has no {' and no '.join(missing)}; inherit from odanon.api.Anonymizer")
+        try:
+            parameters = parameters_of(anonymizer)
+            promise = Promise.of(parameters)
+        except ValueError as error:  # pydantic's, of a parameter that means something else here
+            raise OdanonError(
+                f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
+            ) from error
+        verifiable = bool(anonymizer.verifiable)
+        sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
+        return cls(name, parameters, promise, verifiable, bool(anonymizer.overlapping), sentence)
+
+    def work(self, task: Callable[[], T]) -> T:
+        """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
+        try:
+            return task()
+        except (OdanonError, MemoryError):
+            raise
+        except Exception as error:
+            raise OdanonError(
+                f"{self.name} failed with {type(error).__name__}; nothing is released, report it to its author"
+            ) from error
+
+
+def _judged(
+    made: Release,
+    rows: pd.DataFrame,
+    origins: Hierarchy,
+    destinations: Hierarchy,
+    author: _Author,
+    promise: Promise | None,
+) -> tuple[Release, list[Finding]]:
+    """A release under the names that its areas should have, and the rules that it breaks."""
+    if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
+        return made, findings
+    release = replace(redrawn(made, origins, destinations), parameters=author.parameters)
+    if not author.verifiable:
+        return release, noisy_findings(release, origins, destinations)
+    for asked in {author.promise: None, promise or author.promise: None}:
+        findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
+    return release, findings
 
 
 def _measured(
@@ -101,11 +162,12 @@ def _measured(
 
 def _anonymized(
     anonymizer: Anonymizes,
-    promise: Promise,
+    author: _Author,
     matrices: Mapping[Bin, ODMatrix],
     origins: Hierarchy,
     destinations: Hierarchy,
 ) -> dict[Bin, Release]:
+    promise = author.promise
     enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
         anonymizer.check(max(matrices.values(), key=lambda od: _units(od, promise)))
@@ -118,12 +180,14 @@ def _anonymized(
         made = whole_window(list(enough.values()), origins, destinations)
     else:
         made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
+    if not isinstance(made, list | tuple) or not all(isinstance(release, Release) for release in made):
+        raise OdanonError(f"{author.name} returned something that is no Release; report it to its author")
     if len(made) != len(enough):
-        raise OdanonError(f"{type(anonymizer).__name__} made {len(made)} releases of {len(enough)} matrices; report it")
+        raise OdanonError(f"{author.name} made {len(made)} releases of {len(enough)} matrices; report it to its author")
     released = dict(zip(enough, made, strict=True))
-    parameters = parameters_of(anonymizer)
     return {
-        name: released.get(name) or _nothing(od, origins, destinations, parameters) for name, od in matrices.items()
+        name: released[name] if name in released else _nothing(od, origins, destinations, author.parameters)
+        for name, od in matrices.items()
     }
 
 

@@ -12,8 +12,8 @@ from generate import City, person_rows
 
 from odanon import registry
 from odanon.anonymizers.segments import split_by_segment
-from odanon.gate.auditor import audit
-from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
 from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

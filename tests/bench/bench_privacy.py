@@ -16,8 +16,8 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon.anonymizers.atg.joint import AtgJoint
-from odanon.gate.auditor import audit
-from odanon.gate.published import Content, PublishedMatrix
+from odanon.gate.audit.auditor import audit
+from odanon.gate.audit.published import Content, PublishedMatrix
 from odanon.gate.release import area_tiles
 from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
-from odanon.gate.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
 from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix

@@ -3,11 +3,14 @@
 import numpy as np
 import pandas as pd
 
+from odanon.gate.drawn import drawn, is_set, misdrawn, unlike
+from odanon.gate.shape import misshapen
 from odanon.gate.verifier import Finding, added_up, structure, verify
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 
 _ENDS = ("origin", "destination")
 
@@ -35,60 +38,69 @@ def release_findings(
     overlapping: bool,
 ) -> list[Finding]:
     """All broken rules of a release whose flows are true counts; an empty list is the proof."""
-    tables = _area_tables(release, origins, destinations)
-    lost = release.assignment.loc[release.assignment["flow"] < 0, "trips"].sum()
-    told = release.assignment[[*_ENDS, "flow"]].astype(dict.fromkeys(_ENDS, "str")) if overlapping else None
+    if findings := misshapen(release, origins, destinations, weighted="weight" in rows):
+        return findings
+    assignment = release.assignment.astype(dict.fromkeys(_ENDS, "category"))
+    lost = int(assignment.loc[assignment["flow"] < 0, "trips"].sum())
+    tables = area_tables(release, origins, destinations)
+    told = {"suppressed_trips": lost, "assignment": assignment, "overlapping": overlapping}
     return added_up(
         [
-            *_redrawn(release, origins, destinations),
-            *verify(rows, _plain(release.flows), *tables, promise, suppressed_trips=int(lost), assignment=told),
+            *_areas(release, origins, destinations),
+            *verify(rows, _plain(release.flows), *tables, promise, **told),
         ]
     )
 
 
 def noisy_findings(release: Release, origins: Hierarchy, destinations: Hierarchy) -> list[Finding]:
     """What can be proven of flows that carry noise: their areas; true numbers of people would undo the noise."""
-    tables = _area_tables(release, origins, destinations)
+    if findings := misshapen(release, origins, destinations, weighted=False):
+        return findings
+    tables = area_tables(release, origins, destinations)
     true_counts = int(release.flows["persons"].notna().sum())
     return added_up(
         [
-            *_redrawn(release, origins, destinations),
+            *_areas(release, origins, destinations),
             *structure(_plain(release.flows), *tables),
             Finding("noisy", true_counts, "flows with a true number of people beside noisy trips"),
         ]
     )
 
 
+def area_tables(release: Release, origins: Hierarchy, destinations: Hierarchy) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(area, tile, n_tiles) of both sides."""
+    return area_tiles(release.origins, origins), area_tiles(release.destinations, destinations)
+
+
 def area_tiles(areas: Areas, tree: Hierarchy) -> pd.DataFrame:
-    """(area, tile, n_tiles) of one side; an area named as a zone of the hierarchy is as large as the zone."""
+    """(area, tile, n_tiles) of one side; of a set of tiles those count that it lists, whatever it says of its size."""
     lengths = np.diff(areas.start)
     labels = tree.label[tree.tiles]
     table = pd.DataFrame({"area": np.repeat(areas.label, lengths), "tile": labels[areas.members]}, dtype="str")
-    zone = pd.Series(tree.n_tiles, index=pd.Index(tree.label, dtype="str"))
-    size = pd.Series(areas.label, dtype="str").map(zone).fillna(pd.Series(areas.n_tiles)).to_numpy(np.int64)
+    size = np.where(is_set(areas, tree), lengths, areas.n_tiles)
     return table.assign(n_tiles=np.repeat(size, lengths))
-
-
-def _area_tables(release: Release, origins: Hierarchy, destinations: Hierarchy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return area_tiles(release.origins, origins), area_tiles(release.destinations, destinations)
 
 
 def _plain(flows: pd.DataFrame) -> pd.DataFrame:
     return flows.astype(dict.fromkeys(_ENDS, "str"))
 
 
-def _redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> list[Finding]:
-    """Areas that carry the name of a zone and hold other tiles than the zone."""
-    wrong = sum(_other_tiles(*side) for side in ((release.origins, origins), (release.destinations, destinations)))
-    return [Finding("zone-tiles", wrong, "areas that do not hold the tiles of their zone")]
-
-
-def _other_tiles(areas: Areas, tree: Hierarchy) -> int:
-    """Zones are runs of ranks, so the tiles of one are known by their number, the first and the last."""
-    node = pd.Index(tree.label, dtype="str").get_indexer(pd.Index(areas.label, dtype="str"))
-    wrong = 0
-    for number in np.flatnonzero(node >= 0).tolist():
-        members = np.sort(areas.members[areas.start[number] : areas.start[number + 1]])
-        zone = np.arange(tree.tile_start[node[number]], tree.tile_end[node[number]])
-        wrong += not np.array_equal(members, zone)
-    return wrong
+def _areas(release: Release, origins: Hierarchy, destinations: Hierarchy) -> list[Finding]:
+    """What is wrong with the areas themselves, and with what the flows say of them."""
+    sides = (release.origins, origins), (release.destinations, destinations)
+    right = drawn(release, origins, destinations)
+    findings = [
+        Finding("zone-tiles", misdrawn(*side), "areas that do not hold the tiles of their zone") for side in sides
+    ]
+    for name, (told, _), areas in zip(_ENDS, sides, right, strict=True):
+        number = pd.Index(areas.label).get_indexer(pd.Index(release.flows[name].astype("str")))
+        known = number >= 0
+        wrong = areas.n_tiles[number[known]] != release.flows[f"{name}_tiles"].to_numpy()[known]
+        findings += [
+            Finding("area-names", unlike(told, areas), f"{name} areas whose name, size or level is not derived"),
+            Finding("area-names", int(wrong.sum()), f"flows with a wrong number of {name}_tiles"),
+            Finding(
+                "unused-areas", len(areas.label) - len(np.unique(number[known])), f"{name} areas that no flow uses"
+            ),
+        ]
+    return findings

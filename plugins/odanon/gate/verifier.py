@@ -48,28 +48,32 @@ def verify(
     *,
     suppressed_trips: int,
     assignment: pd.DataFrame | None = None,
+    overlapping: bool = False,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
     `rows`: origin, destination (tiles), person, trips and, for unit population, weight. `flows`: origin, destination
     (areas), trips, persons. `origin_tiles`, `destination_tiles`: area, tile and, where areas also count tiles
     without traffic, n_tiles. With unit trips, `rows` needs no person. With a `contribution_cap`, a flow's trips
-    must be those of each person up to the cap. Areas of one flow must not overlap those of another, unless an
-    `assignment` (origin, destination, flow; -1 = suppressed) says which flow each tile pair counts in: then every
-    pair must lie inside its flow.
+    must be those of each person up to the cap. An `assignment` (origin, destination, trips, flow; -1 = suppressed)
+    says which flow each tile pair counts in and must be right. Areas of one flow must not overlap those of another,
+    unless flows are `overlapping`: then every pair must lie inside the flow that the assignment names.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
     findings = [*_zones(areas, lines, (origin_tiles, destination_tiles), promise), _twice(flows)]
     travelled = rows if (rows["trips"] > 0).all() else rows[rows["trips"] > 0]
     pairs = _Pairs.of(travelled, lines)
-    if assignment is None:
+    if overlapping:
+        assert assignment is not None
+        pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
+        findings += misplaced
+    else:
         coverage = Coverage.of(areas[0], areas[1], *lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
         findings.append(_shared(coverage))
-    else:
-        pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
-        findings += misplaced
+    if assignment is not None:
+        findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
     findings += _people(counted, flows, promise)
     if promise.k_areas is not None:
@@ -117,13 +121,31 @@ class _Pairs:
     origin: Ints
     destination: Ints
     of_row: Ints
+    trips: Ints
+    key: Ints  # number of the origin among `names`, times the names of destinations, plus the destination's
+    names: tuple[pd.Index, pd.Index]
 
     @classmethod
     def of(cls, rows: pd.DataFrame, lines: tuple[Line, Line]) -> "_Pairs":
         (o_code, o_names), (d_code, d_names) = codes_of(rows["origin"]), codes_of(rows["destination"])
         of_row, keys = pd.factorize(o_code * len(d_names) + d_code)
         origin, destination = np.divmod(keys, max(len(d_names), 1))
-        return cls(lines[0].positions(o_names)[origin], lines[1].positions(d_names)[destination], of_row)
+        return cls(
+            origin=lines[0].positions(o_names)[origin],
+            destination=lines[1].positions(d_names)[destination],
+            of_row=of_row,
+            trips=_sums(of_row, rows["trips"].to_numpy(np.int64), len(keys)),
+            key=keys,
+            names=(o_names, d_names),
+        )
+
+    def numbers(self, table: pd.DataFrame) -> Ints:
+        """The pair of every row of a table (origin, destination), -1 for strangers."""
+        (o_code, o_names), (d_code, d_names) = codes_of(table["origin"]), codes_of(table["destination"])
+        origin = np.append(self.names[0].get_indexer(o_names), -1)[o_code]
+        destination = np.append(self.names[1].get_indexer(d_names), -1)[d_code]
+        found = pd.Index(self.key).get_indexer(origin * len(self.names[1]) + destination)
+        return np.where((origin >= 0) & (destination >= 0), found, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +258,7 @@ def _assigned(
     pairs: _Pairs, assignment: pd.DataFrame, areas: list[Ints], lines: tuple[Line, Line]
 ) -> tuple[Ints, list[Finding]]:
     """The flow of every pair as the assignment says, and how many pairs it places twice or outside their flow."""
-    told = assignment[assignment["flow"] >= 0]
+    told = assignment.loc[assignment["flow"] >= 0].astype({"origin": "str", "destination": "str"})
     origin, destination = (
         lines[0].positions(pd.Index(told["origin"])),
         lines[1].positions(pd.Index(told["destination"])),
@@ -256,3 +278,14 @@ def _assigned(
         Finding("disjoint", int(twice.sum()), "tile pairs assigned to several flows"),
         Finding("inside", int((~inside).sum()), "tile pairs assigned to a flow whose areas do not hold them"),
     ]
+
+
+def _misassigned(pairs: _Pairs, pair_flow: Ints, assignment: pd.DataFrame) -> Finding:
+    """Tile pairs that the assignment leaves out, lists twice, invents, or tells another flow or number of trips of."""
+    number = pairs.numbers(assignment)
+    trips, flow = assignment["trips"].to_numpy(np.int64), assignment["flow"].to_numpy(np.int64)
+    known = number >= 0
+    wrong = int(((~known) & ((trips > 0) | (flow >= 0))).sum())
+    wrong += int((np.bincount(number[known], minlength=len(pairs.key)) != 1).sum())
+    wrong += int(((flow[known] != pair_flow[number[known]]) | (trips[known] != pairs.trips[number[known]])).sum())
+    return Finding("assignment", wrong, "tile pairs whose flow or trips are told wrongly")

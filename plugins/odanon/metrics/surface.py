@@ -9,9 +9,10 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.metrics.measured import Measured
 from odanon.metrics.volumes import Volumes, named, unnamed
+from odanon.model.areas import Areas
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.plugin import plugin
 
 _FIGURES = (

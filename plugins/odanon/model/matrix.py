@@ -124,10 +124,10 @@ class ODMatrix:
         lengths = np.diff(np.append(self.pair_start, len(self.trips)))
         return np.repeat(np.arange(len(self.pair_start)), lengths)
 
-    @property
+    @cached_property
     def n_people(self) -> int | None:
         """Distinct people in the matrix, None without ids."""
-        return None if self.person is None else len(np.unique(self.person))
+        return None if self.person is None else len(pd.unique(self.person))
 
     @property
     def volume(self) -> int:

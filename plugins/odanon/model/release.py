@@ -7,50 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 
 TOTAL = "all"  # the segment of everybody
-
-
-@dataclass(frozen=True, eq=False)
-class Areas:
-    """The areas of one side of a release and the tiles (ranks) each one covers.
-
-    The tiles of area `a` are `members[start[a]:start[a + 1]]`. `n_tiles` may be larger than their number when
-    the hierarchy counts tiles without traffic (coverage `full`).
-    """
-
-    label: npt.NDArray[np.object_]
-    n_tiles: npt.NDArray[np.int64]
-    level: npt.NDArray[np.int16]
-    start: npt.NDArray[np.int64]
-    members: npt.NDArray[np.int32]
-
-    @classmethod
-    def from_nodes(cls, tree: Hierarchy, nodes: npt.NDArray[np.integer]) -> "Areas":
-        """Areas that are nodes of a hierarchy."""
-        first, end = tree.tile_start[nodes], tree.tile_end[nodes]
-        start = np.concatenate([[0], np.cumsum(end - first)]).astype(np.int64)
-        members = np.arange(start[-1]) - np.repeat(start[:-1] - first, end - first)
-        return cls(tree.label[nodes], tree.n_tiles[nodes], tree.level[nodes], start, members.astype(np.int32))
-
-    def followed_by(self, other: "Areas") -> "Areas":
-        """These areas and then the other ones."""
-        return Areas(
-            np.concatenate([self.label, other.label]),
-            np.concatenate([self.n_tiles, other.n_tiles]),
-            np.concatenate([self.level, other.level]),
-            np.concatenate([self.start, other.start[1:] + self.start[-1]]),
-            np.concatenate([self.members, other.members]),
-        )
-
-    def take(self, numbers: npt.NDArray[np.integer]) -> "Areas":
-        """The areas with the given numbers, in that order."""
-        lengths = np.diff(self.start)[numbers]
-        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        members = self.members[np.arange(start[-1]) - np.repeat(start[:-1] - self.start[numbers], lengths)]
-        return Areas(self.label[numbers], self.n_tiles[numbers], self.level[numbers], start, members)
 
 
 @dataclass(frozen=True, eq=False)

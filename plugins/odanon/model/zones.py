@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 
 from odanon.geo.layers import polygonal
+from odanon.model.areas import Areas, is_rest
 from odanon.model.geometry import EXACT_CELLS, h3_cells, members_geometry, node_area_km2, node_geometry
 from odanon.model.hierarchy import Hierarchy, IntArray
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
-
-_REST = "rest of "  # how `small` names what an area leaves out
 
 Area = tuple[Areas, int]
 
@@ -39,7 +38,7 @@ def release_zones(releases: Iterable[Release], tree: Hierarchy, tiles: Tiles) ->
             for number, label in enumerate(areas.label.tolist()):
                 if label in node_of:
                     nodes.add(node_of[label])
-                elif label.startswith(_REST):
+                elif is_rest(label):
                     rests[label] = areas, number
                     others = _beside(release.flows, label, side, other)
                     beside[label] = {node_of[name] for name in others if name in node_of}

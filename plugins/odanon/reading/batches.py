@@ -2,10 +2,12 @@
 
 A child process with little memory and without the pseudonym key opens and parses them (`odanon.reading.child`) and
 sends plain columns back. Whatever a file does to its reader, this process only learns which file and why. The
-sentence it raises names the file and the remedy, never what was in the file.
+sentence it raises tells the file by its number and digest, since a name may be a person's, and the remedy; never what
+was in the file.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
@@ -71,11 +73,11 @@ class Job:
     spelling: Spelling = AS_WRITTEN
 
 
-def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of all files, in batches; `labels` stand for the files in messages where paths may not be shown."""
+def read(job: Job) -> Iterator[pa.RecordBatch]:
+    """The rows of all files, in batches."""
     refused = yield from _rows_until_refusal(job)
     if refused is not None:
-        raise OdanonError(_sentence(refused, labels or [shown(path) for path in job.files]))
+        raise OdanonError(_sentence(refused, job))
 
 
 def read_what_can_be(job: Job) -> Iterator[pa.RecordBatch]:
@@ -135,7 +137,16 @@ def _last_report(report: IO[bytes]) -> dict[str, Any]:
     return json.loads(lines[-1]) if lines else {"file": 0}
 
 
-def _sentence(refused: dict[str, Any], labels: list[str]) -> str:
+def _sentence(refused: dict[str, Any], job: Job) -> str:
     """Which file was refused and what to do; a child that died without a word ran out of memory."""
     reason = _REASONS[refused.get("code", "memory")].format(column=repr(shown(str(refused.get("column", "")))))
-    return f"{labels[refused['file']]} {reason}"
+    return f"{_label(job, refused['file'])} {reason}"
+
+
+def _label(job: Job, number: int) -> str:
+    """A file told by its place among the files that were read, in the order of their names, and by what it holds."""
+    place, path = f"file {number + 1} of {len(job.files)}", job.files[number]
+    if job.protocol != "file" or not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return place
+    with open(path, "rb") as file:
+        return f"{place} (sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:12]})"

@@ -85,5 +85,8 @@ def read_small(path: str, columns: list[Column]) -> pa.Table:
     found = files.on([])
     if not found:
         raise OdanonError(f"{shown(path)} holds no Parquet, CSV or JSON-lines file; correct the path")
-    batches = list(read(Job(found, files.protocol, columns)))
+    try:
+        batches = list(read(Job(found, files.protocol, columns)))
+    except OdanonError as error:  # the product's file names it, unlike the files of people
+        raise OdanonError(f"{shown(path)}: {error}") from None
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

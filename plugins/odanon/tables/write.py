@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from odanon.door import Released
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.plugin import parameters_of

@@ -9,7 +9,7 @@ import pandas as pd
 
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
-from odanon.reading.files import Files, ZoneName, shown
+from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
 from odanon.reading.persons import SpelledIds
 
@@ -46,8 +46,7 @@ class Logs(SpelledIds):
     def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
         """Points of the logs of [start, end), of the context around it, and of the day before: logs run past midnight."""
         own, neighbours = self._files.around(start, end, (context + timedelta(days=1), context), self.date_zone)
-        labels = [self._label(path) for path in own]
-        for batch in chain(read(self._job(own), labels), read_what_can_be(self._job(neighbours))):
+        for batch in chain(read(self._job(own)), read_what_can_be(self._job(neighbours))):
             yield from placed_and_not(batch, ["time"])
 
     def _job(self, files: list[str]) -> Job:
@@ -67,9 +66,3 @@ class Logs(SpelledIds):
     def _person(self, path: str) -> str:
         part = path.split("/")[-1 - self.person_level]
         return part.split(".")[0] if self.person_level == 0 else part
-
-    def _label(self, path: str) -> str:
-        """The path with the part that names the person hidden."""
-        parts = path.split("/")
-        parts[-1 - self.person_level] = "*"
-        return shown("/".join(parts))

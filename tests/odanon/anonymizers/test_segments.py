@@ -8,7 +8,7 @@ from privacy_city import CITY, MONDAY, people, published, tables
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
-from odanon.gate.auditor import audit
+from odanon.gate.audit.auditor import audit
 from odanon.gate.verifier import verify
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise

@@ -76,16 +76,40 @@ def test_a_contribution_cap_counts_each_person_up_to_the_cap() -> None:
 def test_overlapping_areas_are_fine_when_every_pair_is_assigned_to_one_flow() -> None:
     flows = pd.DataFrame({"origin": ["A", "A"], "destination": ["X", "XY"], "trips": [4, 1], "persons": [3, 1]})
     tiles = pd.concat([DESTINATION_TILES, pd.DataFrame({"area": ["XY", "XY"], "tile": ["x", "y"]})])
-    told = pd.DataFrame({"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "flow": [0, 0, 1, -1]})
+    pairs = {"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "trips": [3, 1, 1, 4]}
+    told = pd.DataFrame({**pairs, "flow": [0, 0, 1, -1]})
 
-    def check(assignment: pd.DataFrame | None) -> set[str]:
-        found = verify(ROWS, flows, ORIGIN_TILES, tiles, Promise(k=2), suppressed_trips=4, assignment=assignment)
+    def check(assignment: pd.DataFrame, *, overlapping: bool = True) -> set[str]:
+        how = {"assignment": assignment, "overlapping": overlapping}
+        found = verify(ROWS, flows, ORIGIN_TILES, tiles, Promise(k=2), suppressed_trips=4, **how)
         return {finding.rule for finding in found} - {"at-least-k"}  # of one person
 
     assert check(told) == set()
-    assert "disjoint" in check(None)
+    assert "disjoint" in check(told, overlapping=False)
     assert "inside" in check(told.assign(flow=[0, 0, 0, -1]))
     assert "disjoint" in check(pd.concat([told, told.iloc[[1]].assign(flow=1)]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"flow": [0, -1, -1, -1]},  # another flow than the one that holds the pair
+        {"trips": [3, 1, 2, 3]},
+        {"origin": ["a", "b", "c", "c"]},  # one pair invented, another left out
+        {"origin": ["a", "a", "b", "c"], "destination": ["x", "x", "y", "y"]},  # listed twice
+    ],
+)
+def test_a_wrong_assignment_is_found(wrong: dict[str, list]) -> None:
+    pairs = {"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "trips": [3, 1, 1, 4]}
+    told = pd.DataFrame({**pairs, "flow": [0, 0, -1, -1]})
+
+    def check(assignment: pd.DataFrame) -> set[str]:
+        tables = ORIGIN_TILES, DESTINATION_TILES
+        found = verify(ROWS, FLOWS, *tables, Promise(k=3), suppressed_trips=5, assignment=assignment)
+        return {finding.rule for finding in found}
+
+    assert check(told) == set()
+    assert check(told.assign(**wrong)) == {"assignment"}
 
 
 def test_findings_name_the_rule_and_never_a_person() -> None:

@@ -18,10 +18,11 @@ from odanon.metrics.measure import measured_window
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.metrics.sizes import Sizes
 from odanon.metrics.surface import Surface
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas, Release
-from odanon.testing.anonymizers import random_city
+from odanon.model.release import Release
+from odanon.testing.trial.cities import random_city
 from odanon.zoning.h3 import H3Zoning
 
 # a, b and c in a row on the equator, 0.01 degrees apart: all -> left (a, b), right (c).

@@ -10,8 +10,8 @@ from random_trees import h3_tiles, parent_lists
 
 from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.hierarchy_file import from_parquet, to_parquet
 
 
 def dump(tree: Hierarchy) -> bytes:

@@ -135,7 +135,7 @@ def test_a_run_that_reads_another_path_is_not_published(folder: Path, store: Sto
 
 @pytest.mark.parametrize(
     ("stage", "parameters"),
-    [("hierarchy", {"coverage": "observed"}), ("anonymize", {"k": 12}), ("staypoints", {"radius_m": 99})],
+    [("hierarchy", {"root": 4}), ("anonymize", {"k": 12}), ("staypoints", {"radius_m": 99})],
 )
 def test_a_run_that_overrides_a_plugin_is_not_published(
     folder: Path, store: Store, stage: str, parameters: dict[str, Any]
@@ -149,7 +149,7 @@ def test_a_run_that_overrides_a_plugin_is_not_published(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("dataset", "others"), ("timezone", "Europe/Paris"), ("hierarchy", {"plugin": "h3", "coverage": "observed"})],
+    [("dataset", "others"), ("timezone", "Europe/Paris"), ("hierarchy", {"plugin": "h3", "root": 4})],
 )
 def test_a_file_that_was_edited_before_publication_is_noticed(
     folder: Path, store: Store, name: str, value: Any

@@ -13,8 +13,8 @@ from privacy_city import CITY, people
 
 from odanon import registry
 from odanon.anonymizers.segments import split_by_segment
-from odanon.model.files import write_releases
-from odanon.model.hierarchy_file import to_parquet
+from odanon.model.files.releases import write_releases
+from odanon.model.files.trees import to_parquet
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
 from odanon_assets.gate.verification import verify_day

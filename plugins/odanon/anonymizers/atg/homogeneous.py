@@ -20,7 +20,7 @@ from odanon.anonymizers.atg.origins import areas_emitting
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.compilation import announce_compilation
 from odanon.anonymizers.trees import kernels as tree_kernels
-from odanon.anonymizers.trees.cells import Cells
+from odanon.anonymizers.trees.cells import Cells, joins_keep_promise
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.solution import Solution
 from odanon.anonymizers.trees.steps import cut_at, sums_by_step, uniform_steps
@@ -83,6 +83,7 @@ class View:
     origin_fits: npt.NDArray[np.bool_]
     destination_fits: npt.NDArray[np.bool_]
     least: int
+    monotone: bool  # whether coarser areas publish at least as much
     sweeps: list[int]  # one entry per look at the matrices
 
     @classmethod
@@ -95,13 +96,14 @@ class View:
             np.logical_and.reduce([problem.fits for problem in problems]),
             np.logical_and.reduce([problem.destination_fits for problem in problems]),
             volume - promise.budget(volume),
+            joins_keep_promise(problems[0]),
             [],
         )
 
     @cached_property
     def flipped(self) -> "View":
         bins = [problem.transposed for problem in self.bins]
-        return View(bins, self.destination_fits, self.origin_fits, self.least, self.sweeps)
+        return View(bins, self.destination_fits, self.origin_fits, self.least, self.monotone, self.sweeps)
 
     @property
     def origins(self) -> Hierarchy:
@@ -190,7 +192,8 @@ def best_uniform(view: View) -> Pair | None:
 
     Coarser cuts publish more and cost more, on either side, so for each origin step the finest destination step within
     the budget is best, and the steps between two known ones cannot cost less than the finer one with the
-    destinations of the coarser one: whole runs of steps are left out.
+    destinations of the coarser one: whole runs of steps are left out. Where areas may be too large or persons too
+    dominant, that does not follow and every step is looked at.
     """
     steps = uniform_steps(view.origins), uniform_steps(view.destinations)
     best: Pair | None = None
@@ -213,7 +216,7 @@ def best_uniform(view: View) -> Pair | None:
     while runs:
         low, low_A, low_u, high, high_A, high_u = runs.pop()
         hopeless = high_u == len(high_A) or (best is not None and low_A[high_u] >= best.A)
-        if high - low < 2 or hopeless:
+        if high - low < 2 or (view.monotone and hopeless):
             continue
         middle = (low + high) // 2
         known = middle, *look(middle)

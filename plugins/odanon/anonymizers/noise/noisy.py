@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 
 Ints = npt.NDArray[np.int64]
 

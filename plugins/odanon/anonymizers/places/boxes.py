@@ -1,6 +1,5 @@
 """Areas that are bounding boxes of tiles: their members, sizes and names (000 section 4.3)."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,11 +8,8 @@ import numpy.typing as npt
 
 from odanon.anonymizers.places import kernels
 from odanon.errors import OdanonError
+from odanon.model.areas import UNLEVELLED, Areas, SetNames
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.release import Areas
-
-_LEVEL = -1  # of areas that are in no hierarchy
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that sizes never cancel
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,28 +31,21 @@ class BoxSide:
         box, of_point = _bounds(points, cluster)
         start, members = kernels.tiles_in_boxes(self.x, self.y, box, int(self._reach))
         size = self._sizes(box, np.diff(start))
-        name = self._names(start, members, size)
+        name = self._names.numbers(start, members, size)
         node = self.tree.tiles[members[start[:-1]]].astype(np.int64)
         wide = np.flatnonzero(np.diff(start) > 1)
         _, first, number = np.unique(name[wide], return_index=True, return_inverse=True)
         node[wide] = len(self.tree) + number
-        label = np.array([f"box {value:016x}" for value in name.tolist()], dtype=object)
-        boxes = Areas(label, size, np.full(len(name), _LEVEL, dtype=np.int16), start, members)
+        boxes = Areas(SetNames.labels(name), size, np.full(len(name), UNLEVELLED, dtype=np.int16), start, members)
         return node[of_point], boxes.take(wide[first])
 
     def _sizes(self, box: Ints, listed: Ints) -> Ints:
         """|n|: the tiles listed or, where tiles without traffic count too, as many as fit within reach of the box."""
-        if self.tree.coverage != "full":
+        if self._holds_every_tile:
             return listed
         west, east, south, north = box
         across, up = (span + 2 * self._reach for span in (east - west, north - south))
         return np.maximum(listed, np.rint(across * up / self._tile_area).astype(np.int64))
-
-    def _names(self, start: Ints, members: npt.NDArray[np.int32], size: Ints) -> npt.NDArray[np.uint64]:
-        """A number that identifies members and size, so that equal areas have equal names in all time bins."""
-        if not len(size):
-            return np.empty(0, dtype=np.uint64)
-        return np.add.reduceat(self._tile_digests[members], start[:-1]) + size.astype(np.uint64) * _MIX
 
     @cached_property
     def _tile_area(self) -> float:
@@ -75,17 +64,19 @@ class BoxSide:
         """A tile touches a box when its centroid is that close: half the distance between neighbouring tiles."""
         from scipy.spatial import cKDTree
 
-        if self.tree.coverage == "full":
+        if not self._holds_every_tile:
             return (self._tile_area * 2 / 3**0.5) ** 0.5 / 2  # of hexagons
         places = np.unique(np.column_stack([self.x, self.y]), axis=0)
         return 0.0 if len(places) == 1 else cKDTree(places).query(places, k=2)[0][:, 1].min() / 2
 
     @cached_property
-    def _tile_digests(self) -> npt.NDArray[np.uint64]:
-        """A number for every tile whose sum over the members of an area identifies the area."""
-        names = self.tree.label[self.tree.tiles].tolist()
-        parts = b"".join(hashlib.sha256(name.encode()).digest()[:8] for name in names)
-        return np.frombuffer(parts, dtype="<u8").astype(np.uint64)
+    def _holds_every_tile(self) -> bool:
+        """Whether all tiles that count are in the tree, so that a box lists them all."""
+        return bool(self.tree.n_tiles[-1] == self.tree.n_leaves)
+
+    @cached_property
+    def _names(self) -> SetNames:
+        return SetNames(self.tree)
 
 
 def _bounds(points: Ints, cluster: Ints) -> tuple[Ints, Ints]:

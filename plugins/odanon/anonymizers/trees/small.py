@@ -1,6 +1,5 @@
 """Reporting of small volumes (001 section 2.3): what each area leaves out, as one flow to the rest of the map."""
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +8,9 @@ import pandas as pd
 
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.trees.groups import publishable
+from odanon.model.areas import UNLEVELLED, Areas, rest_name
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Areas
 
 Nodes = npt.NDArray[np.integer]
 
@@ -76,17 +75,13 @@ class Lead:
         return Areas(
             label=np.array(
                 [
-                    f"rest of {label} #{self._mark(nodes)}"
-                    for label, nodes in zip(self.tree.label[areas], covered, strict=True)
+                    rest_name(area, self.other.label[nodes])
+                    for area, nodes in zip(self.tree.label[areas], covered, strict=True)
                 ],
                 dtype=object,
             ),
             n_tiles=size.astype(np.int64),
-            level=np.full(len(areas), -1, dtype=np.int16),
+            level=np.full(len(areas), UNLEVELLED, dtype=np.int16),
             start=np.concatenate([[0], np.cumsum([len(ranks) for ranks in tiles])]).astype(np.int64),
             members=np.concatenate([*tiles, np.empty(0, np.int64)]).astype(np.int32),
         )
-
-    def _mark(self, covered: npt.NDArray[np.int64]) -> str:
-        """A short name of what a rest leaves out: equal rests of two time bins share it, others do not."""
-        return hashlib.sha256("\n".join(self.other.label[covered].tolist()).encode()).hexdigest()[:8]

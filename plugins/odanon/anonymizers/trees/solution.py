@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from odanon.anonymizers.trees.problem import Problem
 from odanon.anonymizers.trees.small import Lead
-from odanon.model.release import Areas, Release
+from odanon.model.areas import Areas
+from odanon.model.release import Release
 from odanon.plugin import parameters_of
 
 

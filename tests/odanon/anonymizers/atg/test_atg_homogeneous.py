@@ -49,12 +49,22 @@ def test_costs_of_every_node_for_fixed_areas(instance: Instance, promise: AtgHom
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(), plain)
+@given(instances(), limits(AtgHomogeneous))
 def test_best_uniform_cut_is_that_of_the_whole_lattice(instance: Instance, promise: AtgHomogeneous):
-    assume(possible(instance, promise))
+    assume(promise.min_tiles <= min(instance.origins.n_leaves, instance.destinations.n_leaves))
     view = View.of([Problem(instance.od, instance.origins, instance.destinations, promise)])
     within = [A for K, A in uniform_pairs(instance, promise) if view.least <= K]
-    assert min(within) == best_uniform(view).A
+    found = best_uniform(view)
+    assert min(within, default=None) == (found.A if found else None)
+
+
+def test_a_uniform_cut_between_one_that_is_too_fine_and_one_that_is_too_large_is_found():
+    tree = Hierarchy.from_parents(["all", "n", "s", "a", "b", "c", "d"], [-1, 0, 0, 1, 1, 2, 2], kind="test")
+    there = Hierarchy.from_parents(["x"], [-1], kind="test")
+    od = ODMatrix.from_arrays(np.array([0, 0, 1]), np.zeros(3, int), np.ones(3, int), np.array([0, 1, 0]))
+    found = best_uniform(View.of([Problem(od, tree, there, AtgHomogeneous(k=2, suppression=0.0, max_tiles=3))]))
+    assert found is not None
+    assert found.A == 9
 
 
 @settings(max_examples=80, deadline=None)

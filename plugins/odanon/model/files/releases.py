@@ -10,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.release import Areas, Release
+from odanon.model.release import Release
 
 SIDES = ("origin", "destination")
 _SEARCH = {"lambda": "float64", "direction": "str"}  # what is kept of what an algorithm says of its search

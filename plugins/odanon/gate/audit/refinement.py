@@ -7,18 +7,21 @@ without traffic take no part: an area that nobody visits protects nobody.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from odanon.gate.audit.published import Content, PublishedMatrix
 from odanon.gate.coverage import Ints, spread
-from odanon.gate.published import Content, PublishedMatrix
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+Flags = npt.NDArray[np.bool_]
 IDENTITY = ("time", "origin", "destination", "person", "trips")
 
 
@@ -87,19 +90,21 @@ class Refinement:
     signature: Ints  # (atom, family): the flow of the family that holds the atom, -1 = none
     trips: Ints  # by atom
     holder: Ints  # sorted distinct (atom, person) as two columns
+    matrix: Ints  # by flow: the matrix that shows it
     by_trips: bool  # count trips where nobody has an id
 
     @classmethod
     def of(cls, trips: Trips, made: list[list[int]], by_trips: bool) -> "Refinement":
         """Group the rows by the flows they count in."""
         by_family = np.full((len(trips.trips), len(made)), -1, dtype=np.int64)
-        n_flows = 0
+        n_flows, shown_by = 0, []
         for column, members in enumerate(made):
             for number in members:
                 flow = trips.flow[number]
                 counted = flow >= 0
                 by_family[trips.rows[number][counted], column] = flow[counted] + n_flows
-                n_flows += int(flow.max(initial=-1)) + 1
+                shown_by.append(np.full(int(flow.max(initial=-1)) + 1, number))
+                n_flows += len(shown_by[-1])
         shown = (by_family >= 0).any(axis=1)
         code = np.zeros(int(shown.sum()), dtype=np.int64)
         for column in by_family[shown].T:
@@ -113,6 +118,7 @@ class Refinement:
             signature=by_family[shown][first],
             trips=np.bincount(code, trips.trips[shown], len(first)).astype(np.int64),
             holder=np.column_stack(np.divmod(pairs, width)),
+            matrix=np.concatenate(shown_by),
             by_trips=by_trips,
         )
 
@@ -126,18 +132,11 @@ class Refinement:
         width = int(self.holder[:, 1].max(initial=0)) + 1
         return np.bincount(np.unique(group[pair] * width + person) // width, minlength=n_groups)
 
-    def nested(self, outer: int, inner: int) -> Ints:
-        """People in what remains of each flow of one family after taking away the flows of another inside it.
-
-        Only flows that have some inside are told. Taking away fewer leaves more people, so that this is the
-        smallest remainder the two families give.
-        """
-        f, g = self.signature[:, outer], self.signature[:, inner]
-        inside = _only_container(f, g)
-        taken = (g >= 0) & (inside[g] >= 0)
-        flows = np.unique(f[taken])
-        left = np.flatnonzero(np.isin(f, flows) & ~taken)
-        return self.people(np.searchsorted(flows, f[left]), left, len(flows))
+    @cached_property
+    def people_of_atom(self) -> Ints:
+        """Distinct people by atom."""
+        atoms = np.arange(len(self.trips))
+        return self.people(atoms, atoms, len(atoms))
 
     def incidence(self) -> "sparse.csr_array":
         """(flow, atom): which atoms every published value adds up."""
@@ -151,6 +150,16 @@ class Refinement:
         names, row = np.unique(np.concatenate(flows), return_inverse=True)
         column = np.concatenate(atoms)
         return sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(names), len(self.trips)))
+
+    @cached_property
+    def component(self) -> Ints:
+        """By atom: the part of the system, flows joined by the atoms they share, that it belongs to."""
+        from scipy import sparse
+        from scipy.sparse.csgraph import connected_components
+
+        incidence = self.incidence()
+        graph = sparse.block_array([[None, incidence], [incidence.T, None]])
+        return connected_components(graph, directed=False)[1][incidence.shape[0] :].astype(np.int64)
 
     def small_regions(self, k: int) -> Iterator[Ints]:
         """Sets of atoms with 1 to k - 1 people that some of the families tell apart."""
@@ -167,13 +176,3 @@ class Refinement:
                     if region.tobytes() not in seen:
                         seen.add(region.tobytes())
                         yield region
-
-
-def _only_container(f: Ints, g: Ints) -> Ints:
-    """By flow of g: the flow of f that holds all of its atoms, -1 where none does."""
-    n = int(g.max(initial=-1)) + 2  # the last place answers for g = -1
-    low, high = np.full(n, np.iinfo(np.int64).max), np.full(n, -1, dtype=np.int64)
-    held = g >= 0
-    np.minimum.at(low, g[held], f[held])
-    np.maximum.at(high, g[held], f[held])
-    return np.where(low == high, high, -1)

@@ -1,22 +1,25 @@
 """The auditor: refuses a release when differences with what is already published isolate people (PRIVACY rule 5).
 
-All matrices that can share a trip with the candidate are refined into common atoms. Nested differences come first: a
-value less the values inside it. Then every linear combination of published values: none may depend on 1 to k - 1
-people. Then linear programs bound every small region that the releases together tell apart.
+All matrices that can share a trip with the candidate are refined into common atoms. Plain subtractions come first: a
+value less the values inside it, less one that crosses it, totals less totals. Then every linear combination of published
+values: it is proved that none depends on 1 to k - 1 people, or the release is refused, as unproven where the proof
+would take too long. Then linear programs bound every small region that the releases together tell apart.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
-from odanon.gate.bounds import Attacker, isolates
-from odanon.gate.combinations import small_combinations
-from odanon.gate.published import Content, PublishedMatrix, related
-from odanon.gate.refinement import IDENTITY, Refinement, Trips, families
+from odanon.gate.audit.bounds import Attacker, isolates
+from odanon.gate.audit.combinations import small_combinations
+from odanon.gate.audit.differences import crossing, nested, totals
+from odanon.gate.audit.published import Content, PublishedMatrix, related
+from odanon.gate.audit.refinement import IDENTITY, Refinement, Trips, families
 from odanon.gate.verifier import Finding, added_up
 
 MAX_PROGRAMS = 400  # beyond that many small regions a release is refused as unproven
+_INSTEAD = "publish fewer overlapping releases, or sums of published numbers"
 
 
 def audit(candidate: Sequence[PublishedMatrix], others: Iterable[PublishedMatrix]) -> list[Finding]:
@@ -65,8 +68,13 @@ def _audit_group(matrices: list[PublishedMatrix], fresh: set[int]) -> list[Findi
         return findings
     made = families(matrices)
     refinement = Refinement.of(trips, made, bool(by_trips))
-    findings += _differences(refinement, made, report, k)
-    return findings or _combinations(refinement, report, k) or _bounds(refinement, report, k)
+    findings += _nested(refinement, made, report, k)
+    return (
+        findings
+        or _subtractions(refinement, made, report, k)
+        or _combinations(refinement, report, k)
+        or _bounds(refinement, report, k)
+    )
 
 
 def _without_ids(contents: list[Content]) -> list[int]:
@@ -121,10 +129,10 @@ def _compare_inputs(trips: Trips, matrices: list[PublishedMatrix], report: _Repo
     return findings
 
 
-def _differences(refinement: Refinement, made: list[list[int]], report: _Report, k: int) -> list[Finding]:
+def _nested(refinement: Refinement, made: list[list[int]], report: _Report, k: int) -> list[Finding]:
     findings = []
     for outer, inner in permutations(range(len(made)), 2):
-        people = refinement.nested(outer, inner)
+        people = nested(refinement, outer, inner)
         count = int(((people > 0) & (people < k)).sum())
         if count:
             what = f"regions of fewer than {k} people that remain of a flow less the flows inside it"
@@ -132,11 +140,23 @@ def _differences(refinement: Refinement, made: list[list[int]], report: _Report,
     return findings
 
 
+def _subtractions(refinement: Refinement, made: list[list[int]], report: _Report, k: int) -> list[Finding]:
+    findings = []
+    for one, two in combinations(range(len(made)), 2):
+        both = made[one] + made[two]
+        what = f"published numbers whose difference depends on fewer than {k} people"
+        findings.append(report.finding("crossing-difference", crossing(refinement, one, two, k), what, both))
+        what = f"totals whose difference from a published number or total depends on fewer than {k} people"
+        findings.append(report.finding("total-difference", totals(refinement, one, two, k), what, both))
+    return [finding for finding in findings if finding.count]
+
+
 def _combinations(refinement: Refinement, report: _Report, k: int) -> list[Finding]:
     count = small_combinations(refinement, k)
     everything = range(len(report.matrices))
     if count is None:
-        return [report.finding("unproven", 1, "values too entangled to prove that no combination isolates", everything)]
+        what = f"numbers too entangled to prove that no combination of them isolates people ({_INSTEAD})"
+        return [report.finding("unproven", 1, what, everything)]
     if count:
         what = f"sums and differences of published values that depend on fewer than {k} people"
         return [report.finding("combination", count, what, everything)]
@@ -148,7 +168,7 @@ def _bounds(refinement: Refinement, report: _Report, k: int) -> list[Finding]:
     attacker = Attacker(refinement.incidence(), refinement.trips)
     for number, region in enumerate(refinement.small_regions(k)):
         if number == MAX_PROGRAMS:
-            what = f"more than {MAX_PROGRAMS} regions of fewer than {k} people to prove safe"
+            what = f"more than {MAX_PROGRAMS} regions of fewer than {k} people to prove safe ({_INSTEAD})"
             return [report.finding("unproven", 1, what, everything)]
         if isolates(*attacker.bounds(region), k):
             what = f"a region of fewer than {k} people that linear programming pins down"

@@ -1,0 +1,1 @@
+"""The model on disk: releases of a window, hierarchies."""
