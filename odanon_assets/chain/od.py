@@ -11,6 +11,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
@@ -20,6 +21,7 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure(
@@ -89,6 +91,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             "tiles": len(tile_labels(rows)),
             **left_out,
         }
+        made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
+        carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 
 

@@ -28,7 +28,7 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.interface import Act, Store, data_locks
+from odanon_assets.stores.interface import Act, Store, data_locks, day_locks
 
 FIGURES = (
     Figure("flows", "flows", "rows of the public table", kind="size"),
@@ -52,7 +52,7 @@ def published(
     published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
     same data and time. An `act` replaces a release that the window already shows.
     """
-    with lake.holding(product.product, day), lake.locked(data_locks(release_facts(product, lake, day))):
+    with lake.holding(product.product, day), lake.locked(_locks(release_facts(product, lake, day))):
         bundle = make_bundle(product, lake, day, zoning)
         fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle), act)
         confirm(lake, bundle.manifest)
@@ -67,6 +67,11 @@ def published(
         if (folder := store.window_folder(product.product, day)) is not None:
             figures["folder"] = str(folder)
         return write_figures(receipt, figures)
+
+
+def _locks(facts: dict[str, Any]) -> list[str]:
+    """Those of all releases that may share input: of the same time in this lake, of the same data anywhere."""
+    return [*day_locks(facts), *data_locks(facts)]
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
