@@ -8,9 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.anonymizers.noise.cellkey import perturbed
 from odanon.metrics.measure import every_figure
 from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
+from odanon.model.perturbation import TABLE
 from odanon.model.promise import Promise
 from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
@@ -20,6 +22,7 @@ from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded, rounded_down
 from odanon.risk.figures import FIGURES as RISKS
 from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.od import read_rows
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
 from odanon_assets.gate.facts import release_facts
@@ -36,6 +39,9 @@ FIGURES = (
 _OF_TABLES = (
     Figure("trips_published", "trips published", "counted in some published flow", kind="count", headline=True),
     Figure("persons_min_band", "people, at the fewest", "behind the smallest published flow", headline=True),
+    Figure(
+        "noise_variance", "variance of the noise", "in people, of every published number; the noise is 0 on average"
+    ),
 )
 
 
@@ -74,7 +80,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
-    metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"])
+    metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"], "perturb" in facts)
     manifest = {
         **facts,
         "title": product.title,
@@ -95,9 +101,14 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
 def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15).
 
-    Of a release about the population, the trips are those that the people behind a flow stand for.
+    Of a release about the population, the trips are those that the people behind a flow stand for. Where the product asks for
+    it, numbers carry noise from here on; the tables of the working area are true.
     """
-    flows = _shown_flows(lake.read(product.product, "anonymized", day))
+    folder = lake.read(product.product, "anonymized", day)
+    flows = _shown_flows(folder)
+    if product.publish.perturb is not None:
+        made = (read_frame(folder / name) for name in ("flows.parquet", "assignment.parquet"))
+        flows = perturbed(flows, read_rows(lake, product, day), *made, parameters["k"])
     estimated = parameters["unit"] == "population"
     public = pd.DataFrame(
         {
@@ -127,7 +138,7 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
     return shown.sort_values(["place", "segment"], ignore_index=True)
 
 
-def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
+def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, noisy: bool) -> dict[str, Any]:
     """The figures that are declared public, coarsely; fewer than k suppressed trips look like none in all of them.
 
     What tells how much was suppressed is not told of fewer than k flows, which would show which of their tiles were visited.
@@ -150,7 +161,7 @@ def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> d
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
-    return public
+    return public | ({"noise_variance": TABLE.variance} if noisy else {})
 
 
 def public_figures() -> tuple[Figure, ...]:

@@ -4,6 +4,7 @@ from datetime import date
 from importlib.metadata import version
 from typing import Any
 
+from odanon.model.perturbation import TABLE
 from odanon.product import Product
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
@@ -21,6 +22,10 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         "hierarchy": product.hierarchy.model_dump(),
         "odanon": version("odanon"),
     }
+    told = {}
+    if product.publish.perturb is not None:
+        told["perturb"] = TABLE.told(parameters["k"])
+        identity |= told
     return {
         "release_id": release_id(product.product, day, identity),
         "product": product.product,
@@ -34,4 +39,5 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             "hierarchy": product.hierarchy.model_dump(),
         },
         **({"segments": list(product.segmented)} if product.segmented else {}),
+        **told,
     }

@@ -146,6 +146,11 @@ class Publish(Section):
         None, description="windows older than this are deleted by `odanon purge --expired`; without it they stay"
     )
     accept_unit_trips: bool = Field(False, description="publish although unit trips does not protect persons")
+    perturb: Literal["cell-key"] | None = Field(
+        None,
+        description="cell-key: published numbers carry small noise, the same for the same people, so that a change from one day to"
+        " the next does not show one person; none: they are exact",
+    )
 
     @model_validator(mode="after")
     def _installed_store(self) -> "Publish":
@@ -242,6 +247,11 @@ class Product(Section):
             raise ValueError(
                 "anonymize.unit is trips, which does not protect persons; use unit: persons,"
                 " or set publish.accept_unit_trips: true knowingly"
+            )
+        if self.publish.perturb is not None and self.anonymize.parameters.get("unit") in ("trips", "population"):
+            raise ValueError(
+                f"publish.perturb makes noise of whole people and anonymize.unit {self.anonymize.parameters['unit']} does"
+                " not count them; use unit: persons or vehicles, or leave perturb out"
             )
         limits = [name for name in ("contribution_cap", "max_dominance") if self.anonymize.parameters.get(name)]
         if limits and self.anonymize.parameters.get("unit") == "population":
