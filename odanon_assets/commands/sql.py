@@ -34,4 +34,6 @@ def sql(
     if len(rows) > 50:
         typer.echo(f"the first 50 of {len(rows):,} rows")
     if not store.query("select 1 from metrics where name = 'noise_variance' limit 1").empty:
-        typer.echo("some releases are perturbed: metrics has the noise_variance of their numbers, releases what it means")
+        typer.echo(
+            "some releases are perturbed: metrics has the noise_variance of their numbers, releases what it means"
+        )

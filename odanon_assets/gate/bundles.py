@@ -61,7 +61,9 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
     wrong += sum(int((bundle.flows[column] != value).sum()) for column, value in same.items())
     return [
         Finding("published-flows", wrong, "published flows that are not those that were verified"),
-        Finding("noise", misperturbed, "published numbers that are not the verified ones with the noise of their people"),
+        Finding(
+            "noise", misperturbed, "published numbers that are not the verified ones with the noise of their people"
+        ),
         Finding("noise", int(noisy and (shown["trips"] < parameters["k"]).sum()), "published numbers below k"),
     ]
 

@@ -145,7 +145,7 @@ class Commuters:
     """12,000 people who go to work and back; each stays at home on 2 % of the days."""
 
     def __init__(self) -> None:
-        self.rng = np.random.default_rng(11)
+        self.rng, self.secret = np.random.default_rng(11), np.random.default_rng(12)
         city = City.make(1_000, self.rng)
         self.tree, self.labels = city.tree, city.tree.label[city.tree.tiles]
         self.home = city.anywhere(12_000, self.rng)
@@ -169,7 +169,7 @@ class Commuters:
 
     def noisy(self, rows: pd.DataFrame, release: Release, k: int) -> Release:
         """The release with cell-key noise, under pseudonyms that everybody has for this window only."""
-        hidden = self.rng.integers(0, 2**63 - 1, len(self.home))
+        hidden = self.secret.integers(0, 2**63 - 1, len(self.home))
         ends = dict.fromkeys(("origin", "destination"), "str")
         flows, assignment = (table.astype(ends).assign(time_bin=START) for table in (release.flows, release.assignment))
         people = rows.assign(person=hidden[rows["person"]])
@@ -201,10 +201,12 @@ def changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
 
 def attack(commuters: Commuters, practice: str, k: int = 10, days: int = 1, noise: bool = False) -> None:
     """Five windows in a row: who is alone behind a change, and how well the change tells it."""
-    tables, losses, n_flows = [], [], []
+    tables, losses, n_flows, off = [], [], [], []
     for rows in (commuters.window(days) for _ in range(5)):
         od, made = commuters.released(rows, k)
+        true = made.flows["trips"]
         made = commuters.noisy(rows, made, k) if noise else made
+        off.append((made.flows["trips"] - true).abs().sum() / true.sum())
         tables.append(trips_by_person(rows, made))
         losses.append(registry.create("metrics", "reconstruction", {}).evaluate(od, made)["E"])
         n_flows.append(len(made.flows))
@@ -217,7 +219,7 @@ def attack(commuters: Commuters, practice: str, k: int = 10, days: int = 1, nois
         f"{np.mean(n_flows):.0f} flows, {alone.mean():.0%} of {len(found):,} repeated ones changed by one person,"
         f" {found.loc[alone, 'who'].nunique()} people; a step of one is one person in {alone[guessed].mean():.0%};"
         f" fewer are shown in {(found['seen'][fewer] < 0).mean():.0%} where one person left, in"
-        f" {(found['seen'][nobody] < 0).mean():.0%} where nobody did; E {np.mean(losses):.4f}",
+        f" {(found['seen'][nobody] < 0).mean():.0%} where nobody did; E {np.mean(losses):.4f}, numbers off by {np.mean(off):.1%}",
     )
 
 
