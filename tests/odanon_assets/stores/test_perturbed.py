@@ -166,7 +166,7 @@ def test_the_same_people_are_not_shown_with_and_without_noise(
     published(town(workspace, publish=noisy if first else exact))
     twin = town(workspace, "twin", publish=noisy if second else exact)
     gate.made(twin, like="town")
-    with pytest.raises(OdanonError, match="is not published: perturb: .* which would tell the noise"):
+    with pytest.raises(OdanonError, match=r"is not published: perturb: .* which would tell the noise"):
         publish(twin)
 
 
