@@ -12,8 +12,10 @@ from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 
 FIGURES = (
-    Figure("staypoints", "stay points", "stays found", kind="count"),
-    Figure("people_with_stays", "people with stays", "people who stayed somewhere", kind="count"),
+    Figure("staypoints", "stay points", "stays found", kind="count", tells_suppressed="yes"),
+    Figure(
+        "people_with_stays", "people with stays", "people who stayed somewhere", kind="count", tells_suppressed="yes"
+    ),
 )
 
 
@@ -22,8 +24,8 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetec
     limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
-            f" = {limit:.1%}; repair the source or raise the limit knowingly"
+            f"{product.product} {day}: more of the input rows are bad than checks.max_quarantined = {limit:.1%}"
+            " allows; repair the source or raise the limit knowingly"
         )
     buckets = lake.buckets(product.product, "traces", day) if product.source.instance.enters == "traces" else []
     with lake.new(product.product, "staypoints", day) as folder:

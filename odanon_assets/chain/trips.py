@@ -19,8 +19,8 @@ from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 
 FIGURES = (
-    Figure("trips", "trips", "movements between stays that depart on the day", kind="count"),
-    Figure("people_with_trips", "people with trips", "people who moved", kind="count"),
+    Figure("trips", "trips", "movements between stays that depart on the day", kind="count", tells_suppressed="yes"),
+    Figure("people_with_trips", "people with trips", "people who moved", kind="count", tells_suppressed="yes"),
 )
 
 

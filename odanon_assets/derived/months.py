@@ -53,9 +53,9 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
             "working_days": len(working),
             "flows": int(cells.groupby(_CELL, observed=True).ngroups),
             "trips": int(cells["trips"].sum()),
-            "folder": str(month_folder(product, month)),
         }
-        return write_figures(folder, {**figures, "releases": sorted(releases.values())})
+        written = write_figures(folder, {**figures, "releases": sorted(releases.values())})
+    return {**written, "folder": str(month_folder(product, month))}  # readers get the file, and no path of the server
 
 
 def is_current(product: Product, month: date, store: Store) -> bool:

@@ -9,7 +9,7 @@ from odanon.gate.audit.published import PublishedMatrix
 from odanon.gate.verifier import Finding, added_up
 from odanon.product import Product
 from odanon_assets.gate.evidence import Tables, kept_tables, sharing, time_bins
-from odanon_assets.gate.facts import release_facts
+from odanon_assets.gate.facts import release_facts, without_paths
 from odanon_assets.gate.matrices import matrices, tells_promise, unreadable
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
@@ -51,7 +51,8 @@ def _unlike(
     meeting = [(one, two) for one in candidate for two in published if one.overlaps(two)]
     if not meeting:
         return []
-    tiles = [json.dumps(told["parameters"]["zoning"], sort_keys=True, default=str) for told in (facts, manifest)]
+    # Manifests of earlier versions name the zoning's files by their paths.
+    tiles = [json.dumps(without_paths(told["parameters"]["zoning"]), sort_keys=True) for told in (facts, manifest)]
     if tiles[0] != tiles[1]:
         return [Finding("comparable", 1, f"the same people on other tiles, {where}")]
     if facts.get("perturb") != manifest.get("perturb"):

@@ -1,7 +1,10 @@
 """What names a release and says with which others it shares input, read from the files of its day."""
 
+import hashlib
+import os
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from odanon.model.perturbation import TABLE
@@ -34,10 +37,28 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         "data_sha256": product.data_sha256,
         "input_sha256": input_hash,
         "parameters": {
-            **parameters,
-            "zoning": product.zoning.model_dump(),
-            "hierarchy": product.hierarchy.model_dump(),
+            **without_paths(parameters),
+            "zoning": without_paths(product.zoning.model_dump()),
+            "hierarchy": without_paths(product.hierarchy.model_dump()),
         },
         **({"segments": list(product.segmented)} if product.segmented else {}),
         **told,
     }
+
+
+def without_paths(value: Any) -> Any:
+    """Parameters as readers may see them: instead of a path on the server, the digest of what lies there (PRIVACY rule 27)."""
+    if isinstance(value, dict):
+        return {key: without_paths(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_paths(item) for item in value]
+    if not isinstance(value, str) or not _is_path(value):
+        return value
+    path = Path(value)
+    return f"sha256:{sha256(path) if path.is_file() else hashlib.sha256(value.encode()).hexdigest()}"
+
+
+def _is_path(text: str) -> bool:
+    """Whether a parameter names a file or an address; a plain word or a time zone does not."""
+    path = Path(text)
+    return "://" in text or path.is_absolute() or ((path.suffix != "" or os.sep in text) and path.is_file())

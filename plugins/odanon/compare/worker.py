@@ -1,5 +1,6 @@
 """One case in a process of its own, so that its CPU time and peak memory are its own."""
 
+import copy
 import json
 import resource
 import sys
@@ -78,10 +79,11 @@ def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
 
 
 def _warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
-    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix."""
+    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix; they and the tree are copies."""
     smallest = min(matrices.values(), key=lambda od: len(od.trips))
+    rows, tree = copy.deepcopy((_head(smallest), loaded.tree))
     try:
-        anonymizer.anonymize(_head(smallest), loaded.tree, loaded.tree)
+        anonymizer.anonymize(rows, tree, tree)
     except OdanonError:
         return
 

@@ -32,17 +32,15 @@ _FIGURES = (
         "too few people went that way, even between large areas",
         unit="share",
         public="suppressed_share",
-        tells_suppressed="summand",
+        tells_suppressed="yes",
         symbol="S",
         best="least",
         headline=True,
     ),
-    Figure(
-        "G", "generalisation error", "tiles of origin plus destination, added up over trips", tells_suppressed="yes"
-    ),
-    Figure("S", "trips left out", "the volume in no flow", kind="count"),
-    Figure("volume", "trips", "the volume of the matrix", kind="count"),
-    Figure("published", "trips published", "the volume of all flows", kind="count", tells_suppressed="yes"),
+    Figure("G", "generalisation error", "tiles of origin plus destination, added up over trips"),
+    Figure("S", "trips left out", "the volume in no flow", kind="count", tells_suppressed="yes"),
+    Figure("volume", "trips", "the volume of the matrix", kind="count", tells_suppressed="yes"),
+    Figure("published", "trips published", "the volume of all flows", kind="count"),
 )
 # The same whatever is summed.
 _SHAPE = (

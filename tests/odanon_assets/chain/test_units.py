@@ -123,10 +123,9 @@ def test_fewer_than_k_suppressed_trips_look_like_none_in_the_manifest(folder: Pa
     manifest = json.loads(open_store(product).manifest_text(published(product)))
     assert visible(product)["trips"].tolist() == [49 * 97]
     told = manifest["metrics"]
-    assert (told["suppressed_share"], told["trips_published"]) == (0, 4750)
-    assert "reconstruction_loss" not in told  # that of a single flow shows its tiles
-    assert manifest["input_counts"]["people"] == 10 * ((49 + strangers) // 10)
-    assert manifest["input_counts"]["od_pairs"] == 10 * ((1 + strangers) // 10)
+    assert told["trips_published"] == 4750
+    assert not {"suppressed_share", "reconstruction_loss"} & told.keys()  # that of a single flow shows its tiles
+    assert manifest["input_counts"] == {"people": 40, "od_pairs": 0}
 
 
 def test_people_without_a_segment_are_one_and_are_not_lost(folder: Path) -> None:

@@ -325,7 +325,7 @@ def test_two_products_cannot_race_past_each_other(
     for product, like in zip(products, (None, "ten", "ten"), strict=True):
         gate.made(product, like=like)
     fork = multiprocessing.get_context("fork")
-    barrier, outcomes = fork.Barrier(3), fork.Queue()
+    barrier, outcomes = fork.Barrier(3, timeout=120), fork.Queue()
     workers = [fork.Process(target=take_part, args=(product, barrier, outcomes)) for product in products]
     for worker in workers:
         worker.start()
