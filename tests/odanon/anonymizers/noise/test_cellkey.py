@@ -6,6 +6,7 @@ import pytest
 from cell_key_perturbation.create_perturbed_table import create_perturbed_table
 from hypothesis import given
 from hypothesis import strategies as st
+from repository import REPOSITORY
 
 from odanon.anonymizers.noise.cellkey import cell_keys, noise_of, perturbed
 from odanon.gate.noise import with_noise
@@ -39,6 +40,12 @@ def test_every_row_of_the_table_is_unbiased_and_as_wide_as_it_says(row: int) -> 
     assert (counts * STEPS).sum() == 0
     assert (counts * STEPS**2).sum() == (KEYS * TABLE.variance if row else 0)
     assert not counts[: TABLE.largest - row].any()  # nobody falls below k
+
+
+def test_the_privacy_page_shows_the_table() -> None:
+    page = (REPOSITORY / "docs" / "privacy.md").read_text()
+    lines = page[page.index(f"Table `{TABLE.name}`") :].split("\n\n")[1].splitlines()[2:]
+    assert [tuple(map(int, line.strip("| ").split(" | ")[1:])) for line in lines] == list(TABLE.counts)
 
 
 def test_noise_is_unbiased_over_many_cells() -> None:
