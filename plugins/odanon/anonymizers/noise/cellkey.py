@@ -31,7 +31,7 @@ def noise_of(persons: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], k: int
     """The noise of cells of so many people with these keys."""
     steps = np.arange(-TABLE.largest, TABLE.largest + 1)
     by_key = np.stack([np.repeat(steps, counts) for counts in TABLE.counts])
-    return by_key[np.minimum(persons - k, TABLE.largest), keys]
+    return by_key[np.clip(persons - k, 0, TABLE.largest), keys]  # below k the gate has the word
 
 
 def cell_keys(
@@ -42,8 +42,9 @@ def cell_keys(
     tiles = assignment[["time_bin", *_ENDS, "flow"]].rename(columns=_TILES)
     travelled = rows.loc[rows["trips"] > 0, [*_CELL, "person"]].rename(columns=_TILES)
     placed = travelled.merge(tiles, on=["time_bin", *_TILES.values()]).merge(areas, on=["time_bin", "flow"])
-    people = pd.concat([placed, placed.assign(segment=TOTAL)])[[*_CELL, "person"]].drop_duplicates()
+    parts = placed[placed["segment"] != TOTAL]
+    people = pd.concat([parts, placed.assign(segment=TOTAL)])[[*_CELL, "person"]].drop_duplicates()
     keys = (people["person"].to_numpy(np.int64) >> _KEY_SHIFT) % KEYS
     sums = people[_CELL].assign(key=keys).groupby(_CELL)["key"].sum()
-    found: npt.NDArray[np.int64] = sums.loc[pd.MultiIndex.from_frame(shown[_CELL])].to_numpy(np.int64)
+    found: npt.NDArray[np.int64] = sums.reindex(pd.MultiIndex.from_frame(shown[_CELL]), fill_value=0).to_numpy(np.int64)
     return found % KEYS
