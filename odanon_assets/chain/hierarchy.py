@@ -11,10 +11,12 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure("nodes", "nodes", "tiles and areas of the tree", kind="size", tells_suppressed="yes"),
@@ -39,6 +41,8 @@ def hierarchy(
         )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
+        told = {"plugin": product.hierarchy.plugin, **parameters_of(hierarchy)}
+        carry(lake, product, "od", day, folder, hierarchy=told)
         return write_figures(
             folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
         )

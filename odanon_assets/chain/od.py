@@ -11,6 +11,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
@@ -20,6 +21,7 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure(
@@ -54,6 +56,13 @@ FIGURES = (
         kind="count",
         tells_suppressed="yes",
     ),
+    Figure(
+        "dropped_people",
+        "people behind trips outside the matrix",
+        "people with trips that the matrix does not have: outside the zoning or within a tile",
+        kind="count",
+        tells_suppressed="yes",
+    ),
 )
 
 
@@ -66,7 +75,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     rows, remote = _near_others(rows, product)
     if not remote.empty:
         counts["unknown"] += int(remote["trips"].sum())
-        counts["people"] = max(counts["people"], _people(remote))  # some may be the same
+        for name in ("people", "dropped"):
+            counts[name] = max(counts[name], _people(remote))  # some may be the same
         outside = pd.concat([outside, remote]) if product.od.unknown == "keep" else outside
     left_out = _left_out(product, day, **counts)
     pairs = pair_table(rows)
@@ -81,6 +91,8 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             "tiles": len(tile_labels(rows)),
             **left_out,
         }
+        made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
+        carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 
 
@@ -94,7 +106,7 @@ def _counted_rows(
     """
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
-    parts, outside, total, unknown, strangers, intrazonal = [], [], 0, 0, 0, 0
+    parts, outside, total, unknown, intrazonal, strangers, dropped = [], [], 0, 0, 0, 0, 0
     for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
@@ -106,7 +118,9 @@ def _counted_rows(
             outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
         strangers += trips["person"][~known].nunique()  # a bucket holds whole people
-    counts = {"total": total, "unknown": int(unknown), "people": strangers, "intrazonal": int(intrazonal)}
+        dropped += trips["person"][~inside].nunique()
+    counts = {"total": total, "unknown": int(unknown), "intrazonal": int(intrazonal)}
+    counts |= {"people": strangers, "dropped": dropped}
     return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), counts
 
 
@@ -137,15 +151,25 @@ def _people(rows: pd.DataFrame) -> int:
     return int(rows["person"].nunique() if "person" in rows else rows["trips"].sum())
 
 
-def _left_out(product: Product, day: date, total: int, unknown: int, people: int, intrazonal: int) -> dict[str, float]:
-    """The figures of trips that are not counted; too many outside the zoning, of so many people, stop the day."""
+def _left_out(
+    product: Product, day: date, *, total: int, unknown: int, intrazonal: int, people: int, dropped: int
+) -> dict[str, float]:
+    """The figures of trips that are not counted; too many outside the zoning stop the day.
+
+    `people` are behind those outside the zoning, `dropped` behind all that are not counted.
+    """
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
             f"{product.product} {day}: more of the trips lie outside the zoning than checks.max_unknown_zone"
             f" = {limit:.1%} allows; widen the zoning or the limit"
         )
-    return {"unknown_zone_share": share, "unknown_zone_people": people, "intrazonal_dropped": int(intrazonal)}
+    return {
+        "unknown_zone_share": share,
+        "unknown_zone_people": people,
+        "intrazonal_dropped": intrazonal,
+        "dropped_people": dropped,
+    }
 
 
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
@@ -183,6 +207,7 @@ def _ready_rows(
         "total": int(trips.sum()),
         "unknown": int(unknown["trips"].sum()),
         "people": _people(unknown),
+        "dropped": _people(rows[~inside]),
         "intrazonal": int(trips[known & ~inside].sum()),
     }
     outside = pd.DataFrame()

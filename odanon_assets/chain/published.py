@@ -10,7 +10,7 @@ import pandas as pd
 
 from odanon.anonymizers.noise.cellkey import perturbed
 from odanon.errors import OdanonError
-from odanon.metrics.measure import OF_TABLES, every_figure
+from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
 from odanon.model.perturbation import TABLE
@@ -31,7 +31,7 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.interface import Act, Store, data_locks
+from odanon_assets.stores.interface import Act, Store, data_locks, day_locks
 
 FIGURES = (
     Figure("flows", "flows", "rows of the public table", kind="size"),
@@ -55,7 +55,7 @@ def published(
     published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
     same data and time. An `act` replaces a release that the window already shows.
     """
-    with lake.holding(product.product, day), lake.locked(data_locks(release_facts(product, lake, day))):
+    with lake.holding(product.product, day), lake.locked(_locks(release_facts(product, lake, day))):
         bundle = make_bundle(product, lake, day, zoning)
         fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle), act)
         confirm(lake, bundle.manifest)
@@ -70,6 +70,11 @@ def published(
         if (folder := store.window_folder(product.product, day)) is not None:
             figures["folder"] = str(folder)
         return write_figures(receipt, figures)
+
+
+def _locks(facts: dict[str, Any]) -> list[str]:
+    """Those of all releases that may share input: of the same time in this lake, of the same data anywhere."""
+    return [*day_locks(facts), *data_locks(facts)]
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
@@ -107,8 +112,8 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
 def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15).
 
-    Of a release about the population, the trips are those that the people behind a flow stand for. Where the product asks for
-    it, numbers carry noise from here on; the tables of the working area are true.
+    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for. Where
+    the product asks for it, numbers carry noise from here on; the tables of the working area are true.
     """
     folder = lake.read(product.product, "anonymized", day)
     flows = _shown_flows(folder)
@@ -124,7 +129,7 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
-            "trips": flows["weight"].round().astype("int64") if estimated else flows["trips"],
+            "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
             "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon.protocols import Zoning

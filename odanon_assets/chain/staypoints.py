@@ -6,10 +6,12 @@ from typing import Any
 
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import Engine, StayDetector
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
     Figure("staypoints", "stay points", "stays found", kind="count", tells_suppressed="yes"),
@@ -37,4 +39,6 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetec
 
         counts = list(engine.map(detect, buckets))
         figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
+        told = {"plugin": product.staypoints.plugin, **parameters_of(staypoints)}
+        carry(lake, product, "traces", day, folder, staypoints=told)
         return write_figures(folder, figures)

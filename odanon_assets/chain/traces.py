@@ -21,6 +21,7 @@ from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import what_is_read, write_origin
 
 FIGURES = (
     Figure("points", "points", "location points kept", kind="count", tells_suppressed="yes"),
@@ -45,12 +46,14 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
 
     A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
     """
-    simulated, data = product.source.plugin == "simulated", product.data_sha256
+    start, end = day_window(day, product.zone)
+    origin = what_is_read(product, lake, source, start, end)
+    simulated, data = product.source.plugin == "simulated", origin["data_sha256"]
     salt = b"" if simulated else lake.salt(data, day)
     key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
-    start, end = day_window(day, product.zone)
     state = source_state(product, day)  # before it is read: what comes meanwhile counts as late
     with lake.new(product.product, "traces", day) as folder:
+        write_origin(folder, origin)
         kinds = write_people(product, source, key, folder)
         if source.enters == "traces":
             tally, kept, people = _shuffle_points(

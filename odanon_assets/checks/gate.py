@@ -11,6 +11,7 @@ from odanon.product import Product
 from odanon.risk.telling import coarse_share
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.decision import promise_kept
+from odanon_assets.gate.facts import other_origin
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.choice import open_store
@@ -18,7 +19,7 @@ from odanon_assets.stores.choice import open_store
 
 def verifier(product: Product, lake: Lake, day: date) -> Verdict:
     """What the verifier finds in the day, held against the promise of the product's file."""
-    findings = promise_kept(product, lake, day) or verify_day(product, lake, day)
+    findings = promise_kept(product, lake, day) or other_origin(product, lake, day) or verify_day(product, lake, day)
     return _of_findings(findings, "every flow keeps its promise")
 
 

@@ -28,7 +28,7 @@ def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Fin
     for manifest in sharing(lake, store, product, day):
         if manifest["release_id"] == facts["release_id"]:
             continue
-        same = {**manifest, "data_sha256": product.data_sha256}  # as far as anybody can tell
+        same = {**manifest, "data_sha256": facts["data_sha256"]}  # as far as anybody can tell
         kept = kept_tables(lake, manifest)
         if kept is None or not tells_promise(manifest):
             others.append(unreadable(same))

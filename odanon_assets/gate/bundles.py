@@ -53,7 +53,7 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
     verified, noisy = _verified(tables), "perturb" in facts
     if noisy:
         verified = with_noise(verified, _people(tables, verified), parameters["k"])
-    trips = verified["weight"].round() if parameters["unit"] == "population" else verified["trips"]
+    trips = verified["weight"] if parameters["unit"] == "population" else verified["trips"]
     verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
     wrong = _unlike(shown, verified, _CELL if noisy else _SHOWN)
     misperturbed = _unlike(shown, verified, _SHOWN) - wrong

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.metrics.left_out import LeftOut
@@ -28,27 +30,42 @@ def told_counts(
 ) -> dict[str, int]:
     """Rounded counts of what went in; while fewer than k people are behind what no flow counts, of a day without that.
 
-    `rows` are those of the matrix of each time bin.
+    The same holds for people without a trip in the matrix, and for trips that never came into it: outside the zoning, within
+    a tile, far from all others. `rows` are those of the matrix of each time bin.
     """
     stages = _STAGES[product.source.instance.enters]
     counts = {name: int(lake.figures(product.product, stage, day)[name]) for name, stage in stages.items()}
-    if 0 < missing.people < k:
-        for name in counts.keys() & {"points", "staypoints", "trips"}:
-            counts[name] -= _of_people(lake, product, day, stages[name], missing)
-        counts["people"] -= len(missing.gone)
+    few = 0 < missing.people < k
+    matrix_trips = sum(int(part["trips"].sum()) for part in rows.values())
+    if "trips" in counts:
+        dropped = counts["trips"] - matrix_trips
+        behind = int(lake.figures(product.product, "od", day)["dropped_people"])
+        counts["trips"] = matrix_trips - (missing.trips if few else 0) + (dropped if behind >= k else 0)
+    if few:
         counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
-        if "trips" in counts:
-            counts["trips"] -= missing.of_others
+    if all("person" in part for part in rows.values()):
+        inside = pd.unique(pd.concat([part["person"] for part in rows.values()]))
+        many_others = counts["people"] - len(inside) >= k
+        hidden = missing.gone if few else missing.gone[:0]
+        for name in counts.keys() & {"points", "staypoints"}:
+            counts[name] = _of_people(lake, product, day, stages[name], None if many_others else inside, hidden)
+        counts["people"] = (counts["people"] if many_others else len(inside)) - len(hidden)
     # Published trips can be subtracted from trips: of what many left out, one digit is then known.
     many = missing.people >= k and len(str(missing.trips)) >= len(str(counts.get("trips", 0)))
     digits = {"trips": 1} if many else {}
     return {name: rounded_down(count, k, digits.get(name, 2)) for name, count in counts.items()}
 
 
-def _of_people(lake: Lake, product: Product, day: date, stage: str, missing: LeftOut[datetime]) -> int:
-    """Rows of a stage that belong to people of whom no flow counts anything."""
-    buckets = lake.buckets(product.product, stage, day)
-    return sum(int(read_frame(path, ["person"])["person"].isin(missing.gone).sum()) for path in buckets)
+def _of_people(
+    lake: Lake, product: Product, day: date, stage: str, people: npt.NDArray[Any] | None, hidden: npt.NDArray[Any]
+) -> int:
+    """Rows of a stage that belong to some people, or to everybody, without the hidden ones."""
+    total = 0
+    for path in lake.buckets(product.product, stage, day):
+        person = read_frame(path, ["person"])["person"]
+        kept = np.ones(len(person), dtype=bool) if people is None else person.isin(people).to_numpy()
+        total += int((kept & ~person.isin(hidden).to_numpy()).sum())
+    return total
 
 
 def _pairs(rows: pd.DataFrame, od: ODMatrix, release: Release) -> int:

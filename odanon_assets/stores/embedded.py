@@ -168,13 +168,16 @@ class EmbeddedStore:
 
     def connect(self) -> "DuckDBPyConnection":
         """A DuckDB session with the views `flows`, `zones`, `releases` and `metrics` over everything published."""
+        return session_over(self._something_published())
+
+    def query(self, sql: str) -> pd.DataFrame:
+        return answer(self._something_published(), sql)
+
+    def _something_published(self) -> list[Path]:
         folders = self.releases()
         if not folders:
             raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
-        return session_over(folders)
-
-    def query(self, sql: str) -> pd.DataFrame:
-        return answer(self.connect(), sql)
+        return folders
 
     def flow(
         self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime

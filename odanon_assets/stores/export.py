@@ -26,7 +26,7 @@ _FLOW_FIELDS = (
     ("segment", "string", "Part of the population; all: everybody, in a flow that is not split."),
     ("origin_zone", "string", "Zone where the trips start."),
     ("destination_zone", "string", "Zone where the trips end."),
-    ("trips", "integer", "Number of trips; of a release about the population, its estimate."),
+    ("trips", "integer", "Number of trips; of a release about the population, its rounded estimate."),
     ("persons_band", "string", "Band of the number of people behind the flow."),
     ("release_id", "string", "Name of the release."),
 )

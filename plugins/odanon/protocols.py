@@ -52,6 +52,14 @@ class OdSource(Source, Protocol):
 
 
 @runtime_checkable
+class NamesFiles(Protocol):
+    """A source that reads files."""
+
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The real names of the files of [start, end), in order."""
+
+
+@runtime_checkable
 class TellsState(Protocol):
     """A source that notices late data."""
 

@@ -140,7 +140,7 @@ def test_the_folder_is_what_the_page_shows(page: Page) -> None:
 
 @each_page
 def test_only_stable_names_are_used(page: Page) -> None:
-    stable = {"odanon", "odanon.api", "odanon.testing"}
+    stable = {"odanon", "odanon.api", "odanon.testing", "odanon_assets.api", "odanon_assets.testing"}
     for name, content in page.files.items():
         if name.endswith(".py"):
             nodes = list(ast.walk(ast.parse(content)))

@@ -13,7 +13,7 @@ from odanon.commands.table_options import with_table
 from odanon.commands.values import plugin_parameters
 from odanon.door import release
 from odanon.errors import OdanonError
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.write import write_folder
 

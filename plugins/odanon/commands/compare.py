@@ -18,7 +18,7 @@ from odanon.compare.page import comparison_page
 from odanon.compare.plan import NOT_VERIFIED, Case, Plan, cases, crossed
 from odanon.compare.runner import run_plan, tidy
 from odanon.errors import OdanonError
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.tables.read import Loaded, TableInput
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from odanon import registry
 from odanon.errors import OdanonError
-from odanon.metrics.measure import refused_metrics
+from odanon.metrics.declared import refused_metrics
 
 PANEL = ("Plugins", 1)
 

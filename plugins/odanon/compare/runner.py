@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 
 _FIRST = ["algorithm", "k", "unit", "suppression", "status", "verifier"]
 

@@ -57,7 +57,7 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
     released = release(matrices, tree, anonymizer)
     if case.protect:
         held = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in released.releases.items()}
-        figures = measured_window(loaded.matrices, held) | below_thresholds(case, held)
+        figures = measured_window(loaded.matrices, held) | below_thresholds(case, loaded.matrices, held)
         released = replace(released, releases=held, figures=figures)
     if keep and case.publishable:
         write_folder(folder, released, tree, loaded.tiles, anonymizer, case.algorithm)

@@ -5,7 +5,7 @@ from typing import ClassVar
 import pandas as pd
 
 from odanon.metrics.measured import Measured
-from odanon.metrics.volumes import Volumes, named, unnamed
+from odanon.metrics.volumes import Volumes, flow_weights, named, unnamed
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -86,6 +86,7 @@ class Generalisation(Measured):
         """
         seen = Volumes(od, release, self.measure)
         flows = release.flows
+        counted = flows.assign(weight=flow_weights(od, release)) if "weight" in flows else flows
         volumes = {
             "volume": seen.total,
             "published": seen.published,
@@ -97,7 +98,7 @@ class Generalisation(Measured):
             "flows": float(len(flows)),
             "origin_areas": float(flows["origin"].nunique()),
             "destination_areas": float(flows["destination"].nunique()),
-            **{f"min_{column}": _least(flows[column]) for column in _COUNTED if column in flows},
+            **{f"min_{column}": _least(counted[column]) for column in _COUNTED if column in counted},
         }
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:

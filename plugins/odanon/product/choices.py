@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_serializer, model_validator
 
 from odanon import protocols, registry
-from odanon.metrics.measure import refused_metrics
+from odanon.metrics.declared import refused_metrics
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
 

@@ -62,7 +62,8 @@ def persons(ids: pd.Series, spelling: Spelling = AS_WRITTEN, numbered: bool = Fa
     kinds = IdKinds(found.numbers or numbered, has_other_texts(names))
     if pa.types.is_dictionary(column.type) and names.equals(column.dictionary):
         return ids, kinds  # as the reading child gives them: another categorical would cost more than all the rest
-    return pd.Series(found.names.to_pandas(), index=ids.index, name=ids.name), kinds
+    named = found.names.to_pandas()  # rows in their order; what labels they have is the frame's matter
+    return pd.Series(named.array, index=ids.index, name=ids.name), kinds
 
 
 def with_persons(rows: pd.DataFrame, spelling: Spelling) -> tuple[pd.DataFrame, IdKinds]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.sizes import STEPS
 from odanon.model.figure import Figure
 from odanon.report.page import in_words, text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.model.figure import Figure
 from odanon.risk.figures import FIGURES as RISKS

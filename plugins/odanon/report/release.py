@@ -20,7 +20,9 @@ _UNITS = {
 }
 
 # What the numbers are, where they are not the trips of the people in the data.
-_MEASURED = {"population": "estimates, from people who stand for others, how many trips the population made"}
+_MEASURED = {
+    "population": "estimates, from people who stand for others, how many trips the population made, in round numbers that show nobody's weight,"
+}
 
 # The steps from raw data to the matrix, in the words of `input_counts`.
 _STEPS = {

@@ -34,6 +34,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "contribution_cap": {"contribution_cap": 1, "suppression": 0.6},
     "report_small": {"report_small": True, "suppression": 0.6},
 }
+_SHARES_OF_WEIGHT = {**_ASKED["k_population"], **_ASKED["max_dominance"]}
 
 
 def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **parameters: Any) -> None:
@@ -52,8 +53,10 @@ def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **param
         if limit not in cls.keeps:
             _check_refused_limit(cls, limit, parameters)
         elif cls.verifiable:
-            _check_kept_limit(cls, limit, parameters)
+            _check_kept_limit(cls, limit, {**parameters, **_ASKED[limit]})
     if cls.verifiable:
+        if {"k_population", "max_dominance"} <= cls.keeps - parameters.keys():
+            _check_kept_limit(cls, "max_dominance", {**parameters, **_SHARES_OF_WEIGHT})
         _check_cities(cls, parameters, may_refuse)
         _check_boundary(cls, parameters)
     else:
@@ -115,13 +118,13 @@ def _check_refused_limit(cls: type[Anonymizer], limit: str, parameters: dict[str
     raise AssertionError(f"{cls.__name__} accepts {limit} and does not name it in `keeps`; keep it or refuse it")
 
 
-def _check_kept_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) -> None:
+def _check_kept_limit(cls: type[Anonymizer], limit: str, asked: dict[str, Any]) -> None:
     """A limit that the class says it keeps is kept in every release."""
-    asked = {"k": 3, **parameters, **_ASKED[limit]}
+    asked = {"k": 3, **asked}
     made, large, fewer = 0, 0, 0
     for seed in range(_CASES):
         tree, rows = random_city(seed)
-        rows = rows.assign(weight=1.5 * rows["trips"])
+        rows = rows.assign(weight=1.5 * rows["trips"] * (1 + rows["person"] % 6))  # some weigh six times as much
         try:
             limited = released(cls(**asked), rows, tree)
         except OdanonError:

@@ -35,6 +35,10 @@ class Logs(SpelledIds):
         """Whether a log is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The real names of the files of [start, end)."""
+        return self._files.reads(start, end, self.date_zone)
+
     def state(self, days: list[date]) -> str:
         """What changes when the files of these days do, told without opening them."""
         return self._files.state(days)

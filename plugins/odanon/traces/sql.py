@@ -43,6 +43,17 @@ class Sql(SpelledIds):
             )
         return value
 
+    @property
+    def data_place(self) -> str:
+        """The database, whatever is asked of it and whoever asks."""
+        import sqlalchemy
+
+        try:
+            url = sqlalchemy.make_url(os.environ.get(self.url_variable, ""))
+        except sqlalchemy.exc.ArgumentError:
+            return self.url_variable
+        return f"{url.get_backend_name()}://{url.host or ''}:{url.port or ''}/{url.database or ''}"
+
     def available(self, day: date) -> bool:
         """What the day query says; the traces are not read."""
         return self.day_query is None or any(len(rows) for rows in self._run(self.day_query, {"day": day}))

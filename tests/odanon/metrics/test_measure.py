@@ -9,7 +9,7 @@ import pytest
 from odanon import door, registry
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.api import Figure, ODMatrix, Release, parameter, plugin
-from odanon.metrics.measure import every_figure, refused_metrics
+from odanon.metrics.declared import every_figure, refused_metrics
 from odanon.testing.trial.cities import random_city
 
 

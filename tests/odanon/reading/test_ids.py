@@ -110,6 +110,18 @@ def test_a_uuid_is_its_usual_text() -> None:
     assert list(persons(typed)[0].dropna()) == [UUID]
 
 
+def test_rows_keep_their_ids_whatever_their_labels() -> None:
+    """Rows of a query with and without a zone are two parts of one frame."""
+    for ids in (
+        pd.Series([1, 2, 3, 4]),
+        pd.Series(["1", "2.0", "3", "4"]),
+        pd.Series([1, "2", 3.0, None], dtype=object),
+    ):
+        part = ids[[False, True, True, False]]
+        assert list(persons(part)[0]) == ["2", "3"]
+        assert list(persons(part)[0].index) == [1, 2]
+
+
 def slow(value: Any) -> str | None:
     """The same in plain Python, value by value."""
     if value is None or value == "" or value != value:

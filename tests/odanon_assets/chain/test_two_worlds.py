@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import gate_town as gate
+import h3
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +22,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.product import Product
 from odanon.risk.bands import coarse, persons_band
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 from odanon_assets.chain.published import public_metrics
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
@@ -129,14 +130,20 @@ def crowd(origin: str, destination: str, names: list[str], hour: int = 8, trips:
     return pd.DataFrame({"time_bin": at, "origin": origin, "destination": destination, "trips": trips, "person": names})
 
 
-def town_of(folder: Path, name: str, extra: list[pd.DataFrame]) -> tuple[Product, dict[str, Any], list[dict[str, Any]]]:
+NEAR = h3.cell_to_parent(TILES[0], 2)  # a root that is given, so that nobody's tiles lie outside it
+
+
+def town_of(
+    folder: Path, name: str, extra: list[pd.DataFrame], root: str = NEAR, **rules: Any
+) -> tuple[Product, dict[str, Any], list[dict[str, Any]]]:
     """A town of a dozen flows and some more rows: its product, its manifest and what the UI shows of its stages."""
     rows = [crowd(TILES[n], TILES[n + 1], [f"p{n} {m}" for m in range(10 + n)]) for n in range(12)]
     place = folder / name
     place.mkdir()
     gate.write(place, pd.concat([*rows, *extra]))
-    rules = {"plugin": "suppression", "k": 10, "suppression": 0.9}
-    product = town(place, name, anonymize=rules, metrics=["reconstruction", "classes", "sizes"])
+    promise = {"plugin": "suppression", "k": 10, "suppression": 0.9}
+    tree, metrics = {"plugin": "h3", "root": root}, ["reconstruction", "classes", "sizes"]
+    product = town(place, name, anonymize=promise, hierarchy=tree, metrics=metrics, **rules)
     manifest = json.loads(open_store(product).manifest_text(published(product)))
     lake = Lake(default_root())
     ui = [stage_metadata(stage.name, lake.figures(name, stage.name, DAY), 10) for stage in STAGES]
@@ -165,6 +172,21 @@ def test_a_release_shows_nothing_of_few_people(folder: Path, few: list[pd.DataFr
     assert exact["S"] == sum(part["trips"].sum() for part in few)
     assert exact["left_out_people"] == len({name for part in few for name in part["person"]})
     assert product.metrics[0].plugin == "reconstruction"  # the guard does not depend on the metrics that are chosen
+
+
+JAPAN = h3.latlng_to_cell(35.68, 139.69, 8)
+TOURISTS = [crowd(TILES[n], JAPAN, [f"tourist {n}"], trips=90) for n in range(9)]
+AT_HOME = [crowd(TILES[n], TILES[n], [f"hermit {n}"], trips=90) for n in range(9)]
+
+
+@pytest.mark.parametrize("few", [COURIER, NEIGHBOURS, TOURISTS, AT_HOME])
+def test_nor_of_few_people_whose_trips_are_not_in_the_matrix(folder: Path, few: list[pd.DataFrame]) -> None:
+    rules = {"od": {"bin": "1h", "intrazonal": "drop"}, "checks": {"max_unknown_zone": 0.9}}
+    shown = [town_of(folder, name, extra, "auto", **rules)[1:] for name, extra in {"town": [], "other": few}.items()]
+    (without, ui_without), (manifest, ui) = shown
+    assert manifest["metrics"] == without["metrics"]
+    assert manifest["input_counts"] == without["input_counts"]
+    assert plain(ui) == plain(ui_without)
 
 
 def test_what_many_left_out_is_coarse_everywhere(folder: Path) -> None:

@@ -102,16 +102,30 @@ def test_one_device_of_weight_5_4_never_passes_k_5(folder: Path) -> None:
     product = town(folder, columns=columns, anonymize=unit)
     release = published(product)
     assert cells(product) == {enough}
-    assert visible(product)["trips"].tolist() == [27]  # five people, each with weight 5.4 in all: 27 in the population
+    # Five people, each with weight 5.4 in all: 27 in the population, in tens so that nobody's 5.4 shows.
+    assert visible(product)["trips"].tolist() == [30]
     assert "how many trips the population made" in open_store(product).report(release)
-    assert json.loads(open_store(product).manifest_text(release))["metrics"]["trips_published"] == 27
+    assert json.loads(open_store(product).manifest_text(release))["metrics"]["trips_published"] == 30
 
 
-@pytest.mark.parametrize("limit", [{"contribution_cap": 2}, {"max_dominance": 0.25}])
-def test_limits_on_trips_do_not_go_with_numbers_that_are_weights(folder: Path, limit: dict[str, float]) -> None:
-    unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 50, **limit}
-    with pytest.raises(OdanonError, match=f"anonymize.{next(iter(limit))} limits a person's trips"):
+def test_a_cap_on_trips_does_not_go_with_numbers_that_are_weights(folder: Path) -> None:
+    unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 50, "contribution_cap": 2}
+    with pytest.raises(OdanonError, match="contribution_cap limits a person's trips"):
         town(folder, columns={"person": "person", "weight": "weight"}, anonymize=unit)
+
+
+def test_a_person_with_most_of_the_weight_keeps_a_flow_from_being_published(folder: Path) -> None:
+    dominated, even = (TILES[0], TILES[1]), (TILES[40], TILES[41])
+    names = [f"d{n}" for n in range(5)]
+    heavy = crowd(*dominated, names).assign(weight=[1.0, 1.0, 1.0, 1.0, 90.0])
+    gate.write(folder, pd.concat([heavy, crowd(*even, [f"e{n}" for n in range(20)])]))
+    unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 50, "suppression": 0.4}
+    columns = {"person": "person", "weight": "weight"}
+    published(town(folder, "any", columns, anonymize=unit))
+    assert cells(town(folder, "any", columns, anonymize=unit)) == {dominated, even}
+    limited = town(folder, "limited", columns, dataset="limited", anonymize={**unit, "max_dominance": 0.5})
+    published(limited)
+    assert cells(limited) == {even}
 
 
 @pytest.mark.parametrize("strangers", [0, 1, 9])

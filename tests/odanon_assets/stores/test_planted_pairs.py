@@ -235,7 +235,9 @@ def test_the_same_numbers_under_another_name_pass(folder: Path) -> None:
 
 def test_other_data_and_other_days_are_not_compared(folder: Path) -> None:
     published(town(folder))
-    published(town(folder, "bikes", dataset="bikes", anonymize={"plugin": "atg-joint", "k": 15}))
+    (bikes := folder / "bikes").mkdir()
+    gate.write(bikes, people(seed=2))
+    published(town(bikes, "bikes", file_in=folder, anonymize={"plugin": "atg-joint", "k": 15}))
     gate.write(folder, people(day=date(2026, 3, 3)), date(2026, 3, 3))
     gate.made(coarse := town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), date(2026, 3, 3))
     publish(coarse, date(2026, 3, 3))
