@@ -222,3 +222,16 @@ def test_a_product_that_does_not_count_people_cannot_ask_for_it(workspace: Path,
             anonymize={"plugin": "atg-joint", "k": 10, **promise},
             publish={"perturb": "cell-key", "accept_unit_trips": True},
         )
+
+
+@EMBEDDED
+def test_noise_hides_no_fault_of_the_tables(workspace: Path, noisy: dict[str, Any]) -> None:
+    """What the verifier refuses it refuses by name, whatever the noise would have made of it."""
+    product = town(workspace, publish=noisy)
+    gate.made(product)
+    path = Lake(default_root()).read("town", "anonymized", DAY) / "flows.parquet"
+    flows = pd.read_parquet(path)
+    flows.loc[0, "persons"] = 1
+    flows.to_parquet(path, index=False)
+    with pytest.raises(OdanonError, match="is not published: people: flows with a wrong number of people"):
+        publish(product)
