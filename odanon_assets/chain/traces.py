@@ -41,6 +41,9 @@ FIGURES = (
 )
 
 
+READY_BYTES = 2 << 30  # of ready rows of a day that are in memory at once
+
+
 def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: Engine) -> dict[str, Any]:
     """Read what the source gives of the day, quarantine bad rows, replace ids by pseudonyms, sort into buckets.
 
@@ -115,16 +118,12 @@ def _keep_ready(
     """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
     tally = Tally()
     check = validate_trips if source.enters == "trips" else validate_od
-    parts = [
-        check(batch, start, end, tally, spelling_of(source)) for batch in getattr(source, source.enters)(start, end)
-    ]
-    if not parts:
+    batches = getattr(source, source.enters)(start, end)
+    checked = (check(batch, start, end, tally, spelling_of(source)) for batch in batches)
+    fresh = _distinct(_under_pseudonyms(rows, key) for rows in checked)
+    if fresh is None:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
-    rows = pd.concat(parts, ignore_index=True)
-    if "person" in rows:
-        rows["person"] = pseudonyms(rows["person"].astype("str"), key)
-    fresh = rows.drop_duplicates()
-    tally.duplicates += len(rows) - len(fresh)
+    fresh, tally.duplicates = fresh
     fresh = fresh.sort_values(list(fresh.columns), ignore_index=True)
     if "person" not in fresh:
         write_parquet(fresh, folder / bucket_name(0))
@@ -132,3 +131,36 @@ def _keep_ready(
     for number in range(buckets):
         write_parquet(fresh[fresh["person"] % buckets == number], folder / bucket_name(number))
     return tally, len(fresh), int(fresh["person"].nunique())
+
+
+def _under_pseudonyms(rows: pd.DataFrame, key: bytes) -> pd.DataFrame:
+    return rows.assign(person=pseudonyms(rows["person"].astype("str"), key)) if "person" in rows else rows
+
+
+def _distinct(batches: Iterator[pd.DataFrame]) -> tuple[pd.DataFrame, int] | None:
+    """The rows of all batches without repetitions, and how many were repeated; None without a batch.
+
+    A small file can hold any number of rows, so they are counted by their bytes as they come (PRIVACY rule 26).
+    """
+    parts: list[pd.DataFrame] = []
+    size = given = 0
+    for batch in batches:
+        given += len(batch)
+        parts.append(batch.drop_duplicates())
+        size += _bytes(parts[-1])
+        if size > READY_BYTES / 2 and len(parts) > 1:
+            parts = [pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)]
+            size = _bytes(parts[0])
+        if size > READY_BYTES:
+            raise OdanonError(
+                f"the rows of the day take more than {READY_BYTES >> 20:,} MiB of memory; give fewer columns, coarser"
+                " time bins, or points instead of ready rows, which are read in parts"
+            )
+    if not parts:
+        return None
+    rows = pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
+    return rows, given - len(rows)
+
+
+def _bytes(rows: pd.DataFrame) -> int:
+    return int(rows.memory_usage(deep=True).sum())

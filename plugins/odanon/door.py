@@ -30,6 +30,7 @@ from odanon.protocols import Anonymizes, Metric
 
 Bin = TypeVar("Bin", bound=Hashable)
 T = TypeVar("T")
+_LARGEST = 2**62  # sums of trips times tiles
 
 
 class RefusedError(OdanonError):
@@ -73,6 +74,10 @@ def release(
     if not matrices:
         raise OdanonError("there is no matrix to anonymise; give at least one")
     targets = destinations or hierarchy
+    if max(od.volume for od in matrices.values()) * int(hierarchy.n_tiles[-1] + targets.n_tiles[-1]) >= _LARGEST:
+        raise OdanonError(
+            "so many trips over so many tiles cannot be counted in 64 bits; use larger tiles, or a finer root of the hierarchy"
+        )
     before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
     trees = copy.deepcopy((hierarchy, targets))  # as they were, whatever the anonymiser writes into them
     author = _Author.of(anonymizer)

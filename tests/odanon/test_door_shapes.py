@@ -207,3 +207,14 @@ class Lowers(Honest):
 def test_an_anonymiser_that_lowers_its_promise_is_refused(given: dict[str, int]) -> None:
     with pytest.raises(OdanonError, match="lowers of somebody promises less than it is asked to"):
         Plugin("anonymize", "lowers", "somebody", Lowers).create(given)
+
+
+def test_trips_that_no_computer_can_count_are_refused() -> None:
+    with pytest.raises(OdanonError, match="more than two thousand million trips on a row"):
+        ODMatrix.from_frame(ROWS.assign(trips=2**31), TREE, TREE)
+    sizes = np.array([2**60, 1, 1, 1, 1])
+    tree = Hierarchy.from_parents(
+        ["all", "a", "b", "c", "d"], [-1, 0, 0, 0, 0], kind="h3", coverage="full", n_tiles=sizes
+    )
+    with pytest.raises(OdanonError, match="cannot be counted in 64 bits"):
+        release({None: ODMatrix.from_frame(ROWS, tree, tree)}, tree, Honest(k=5))

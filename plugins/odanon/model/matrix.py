@@ -14,6 +14,8 @@ from odanon.model.hierarchy import Hierarchy
 WEIGHT_UNIT = (
     2**20
 )  # weights count in such parts, rounded down: sums are exact in any order and promise nothing too much
+MOST_TRIPS = 2**31  # of one row
+_MOST_VOLUME = 2**53  # of all rows together: whole numbers that every reader counts exactly
 _MOST_WEIGHT = 2.0**42  # of all rows together; sums of units fit in 64 bits
 
 
@@ -58,6 +60,10 @@ class ODMatrix:
             raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
         if len(counts) and counts.min() < 0:
             raise OdanonError(f"column {trips!r} holds negative counts; remove or repair those rows")
+        if len(counts) and (counts.max() >= MOST_TRIPS or counts.sum(dtype=np.float64) >= _MOST_VOLUME):
+            raise OdanonError(
+                f"column {trips!r} holds more than two thousand million trips on a row; repair those rows"
+            )
         weights = None if weight is None else rows[weight].to_numpy(np.float64)
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
             raise OdanonError(f"column {weight!r} holds weights that are negative or no numbers; repair those rows")

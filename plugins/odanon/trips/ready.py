@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.model.matrix import MOST_TRIPS
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.ids import AS_WRITTEN, Spelling
 from odanon.reading.persons import IdKinds, with_persons
@@ -52,7 +53,7 @@ def validate_od(
     tests = {
         "no_time": rows["time_bin"].isna().to_numpy(),
         "not_finite": _missing(rows["origin"]) | _missing(rows["destination"]) | ~np.isfinite(count),
-        "out_of_range": (count < 0) | (count != np.floor(count)),
+        "out_of_range": (count < 0) | (count >= MOST_TRIPS) | (count != np.floor(count)),
     }
     kinds = IdKinds()
     if "person" in rows:
