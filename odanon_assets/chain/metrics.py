@@ -16,7 +16,7 @@ import pandas as pd
 from odanon import registry
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.left_out import LeftOut
-from odanon.metrics.measure import combined_figures
+from odanon.metrics.measure import told_by
 from odanon.model.files.releases import read_releases
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
@@ -91,8 +91,8 @@ def _of_day(
     metric: Metric, matrices: Mapping[datetime, ODMatrix], releases: Mapping[datetime, Release]
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """What a metric tells of a day, and of each time bin."""
-    table = pd.DataFrame([metric.evaluate(matrices[at], release) for at, release in releases.items()])
-    combined = combined_figures(metric, table)
+    combined, told = told_by(metric, matrices, releases)
+    table = pd.DataFrame(told)
     table.insert(0, "time_bin", list(releases))
     return combined, table
 

@@ -17,16 +17,16 @@ class Offered:
 
 
 def offered(group: str) -> dict[str, Offered]:
-    """Everything of a group by name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
-        found.setdefault(point.name, {})[point.value] = point
+    """Everything of a group by name; who offers a class of another package offers it in its own name."""
+    found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value, _package(point))):
+        found.setdefault(point.name, {})[point.value, _package(point)] = point
     return {name: _decided(tuple(points.values())) for name, points in found.items()}
 
 
 def _decided(points: tuple[EntryPoint, ...]) -> Offered:
     ours = tuple(point for point in points if _package(point) == OURS)
-    return Offered(ours, tuple(point for point in points if point not in ours)) if ours else Offered(points, ())
+    return Offered(ours, tuple(point for point in points if _package(point) != OURS)) if ours else Offered(points, ())
 
 
 def packages(points: tuple[EntryPoint, ...]) -> str:

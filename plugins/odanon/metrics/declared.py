@@ -1,17 +1,20 @@
-"""What installed metrics declare: every figure by name, and the metrics whose figures contradict another package."""
+"""What installed metrics declare: every figure by name, whose it is, and the metrics that contradict another package."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING
 
 from odanon import registry
+from odanon.errors import OdanonError
 from odanon.model.figure import Figure
+from odanon.offered import OURS
 from odanon.risk.figures import FIGURES as RISKS
 
 if TYPE_CHECKING:
     from odanon.protocols import Metric
 
-_OURS = "odanon"
+Claims = list[tuple[registry.Plugin, tuple[Figure, ...]]]
 # Figures of the public tables themselves.
 OF_TABLES = (
     Figure(
@@ -40,18 +43,53 @@ OF_TABLES = (
 
 def every_figure() -> dict[str, Figure]:
     """What installed metrics can tell, by name; those that contradict another package are left out."""
-    figures: dict[str, Figure] = {}
-    refused = refused_metrics()
-    for plugin, told in _claims():
-        if plugin.name not in refused:
-            figures |= {figure.name: figure for figure in told}
-    return figures
+    claims = _claims()
+    refused = _contradictions(claims)
+    return {figure.name: figure for plugin, told in claims if plugin.name not in refused for figure in told}
 
 
 def refused_metrics() -> dict[str, str]:
     """By name, the metrics whose figures contradict those of another package, and why; ours are never refused."""
-    claims = [(_OURS, "", figure) for figure in (*RISKS, *OF_TABLES)]
-    claims += [(plugin.distribution, plugin.name, figure) for plugin, figures in _claims() for figure in figures]
+    return _contradictions(_claims())
+
+
+def contradiction(name: str, metric: "Metric") -> str:
+    """Why an installed metric, as somebody set it up, contradicts another package; empty if it does not."""
+    others = [claim for claim in _claims() if claim[0].name != name]
+    return _contradictions([*others, (registry.find("metrics", name), figures_of(metric))]).get(name, "")
+
+
+def figures_of(metric: "Metric") -> tuple[Figure, ...]:
+    """What a metric declares. Another read may tell otherwise, so whoever judges by it keeps it."""
+    try:
+        told = tuple(metric.figures)
+        plain = all(type(each) is Figure and {type(each.name), type(each.public)} <= {str, NoneType} for each in told)
+    except Exception:
+        plain = False
+    if not plain:
+        raise OdanonError(f"{type(metric).__name__} declares something that is no Figure; report it to its author")
+    return told
+
+
+def names_to_tell(metric: "Metric") -> list[str]:
+    """The figures that are a metric's to tell: those it declares, less, for other packages, all that are ours."""
+    ours = set() if is_ours(metric) else _our_names()
+    return [figure.name for figure in figures_of(metric) if figure.name not in ours]
+
+
+def is_ours(metric: "Metric") -> bool:
+    """Whether odanon itself brings this class of metrics."""
+    return any(plugin.cls is type(metric) for plugin in _installed() if plugin.distribution == OURS)
+
+
+def _our_names() -> set[str]:
+    measured = {figure.name for plugin, told in _claims() if plugin.distribution == OURS for figure in told}
+    return measured | {figure.name for figure in (*RISKS, *OF_TABLES)}
+
+
+def _contradictions(made: Claims) -> dict[str, str]:
+    claims = [(OURS, "", figure) for figure in (*RISKS, *OF_TABLES)]
+    claims += [(plugin.distribution, plugin.name, figure) for plugin, figures in made for figure in figures]
     by_name: dict[tuple[str, str], list[tuple[str, str, Figure]]] = defaultdict(list)
     for claim in claims:
         by_name["name", claim[2].name].append(claim)
@@ -61,7 +99,7 @@ def refused_metrics() -> dict[str, str]:
     for (what, name), said in by_name.items():
         for owner, metric, figure in said:
             other = next((each for each, _, theirs in said if theirs != figure), None)
-            if other is not None and owner != _OURS:
+            if other is not None and owner != OURS:
                 refused.setdefault(
                     metric,
                     f"{owner} and {other} declare figures of the {what} {name!r} that differ; rename the one of {owner}",
@@ -69,22 +107,19 @@ def refused_metrics() -> dict[str, str]:
     return refused
 
 
-def _claims() -> "list[tuple[registry.Plugin, list[Figure]]]":
-    """The figures of every installed metric; one that measures several things lists them in its class method `every`."""
-    made = made_metrics(lambda cls: cls.every() if hasattr(cls, "every") else [cls()])
-    return [(plugin, [figure for metric in metrics for figure in metric.figures]) for plugin, metrics in made]
+def _claims() -> Claims:
+    return [(plugin, _claimed(plugin)) for plugin in _installed()]
 
 
-def made_metrics(
-    make: Callable[[Any], "list[Metric]"], complain: Callable[..., None] | None = None
-) -> "list[tuple[registry.Plugin, list[Metric]]]":
-    """The metrics that every installed class makes; a class that fails is passed over and named to who wants to know."""
-    found: list[tuple[registry.Plugin, list[Metric]]] = []
-    for name in registry.names("metrics"):
-        try:
-            plugin = registry.find("metrics", name)
-            found.append((plugin, make(plugin.cls)))
-        except Exception as error:
-            if complain is not None:
-                complain("the metric %s is left out: %s", name, type(error).__name__)
-    return found
+def _installed() -> list[registry.Plugin]:
+    return [registry.find("metrics", name) for name in registry.names("metrics")]
+
+
+@cache  # a metric says once what it tells
+def _claimed(plugin: registry.Plugin) -> tuple[Figure, ...]:
+    """The figures of a metric, none if it cannot be made; one that measures several things lists them in `every`."""
+    try:
+        made = plugin.cls.every() if hasattr(plugin.cls, "every") else [plugin.cls()]
+        return tuple(figure for metric in made for figure in figures_of(metric))
+    except Exception:
+        return ()

@@ -1,14 +1,17 @@
 """The figures every release carries: every installed metric that its matrix allows."""
 
+import copy
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from odanon.metrics.declared import made_metrics, refused_metrics
+from odanon import registry
+from odanon.metrics.declared import is_ours, names_to_tell, refused_metrics
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.offered import OURS
 
 if TYPE_CHECKING:
     from odanon.protocols import Metric
@@ -23,13 +26,24 @@ def metrics_for(od: ODMatrix, release: Release) -> "list[Metric]":
     A metric that measures several things, or not every matrix, says so in its class method `applicable`. One that cannot be
     made without parameters is measured where a product names it.
     """
-    refused = refused_metrics()
-    for name, why in refused.items():
-        _log.warning("the metric %s is left out: %s", name, why)
-    made = made_metrics(
-        lambda cls: cls.applicable(od, release) if hasattr(cls, "applicable") else [cls()], _log.warning
-    )
-    return [metric for plugin, metrics in made if plugin.name not in refused for metric in metrics]
+    refused, found = refused_metrics(), []
+    for name in registry.names("metrics"):
+        try:
+            why = refused.get(name)
+            found += [] if why else _applicable(registry.find("metrics", name), od, release)
+        except Exception as error:
+            why = type(error).__name__
+        if why:
+            _log.warning("the metric %s is left out: %s", name, why)
+    return found
+
+
+def _applicable(plugin: registry.Plugin, od: ODMatrix, release: Release) -> "list[Metric]":
+    cls: Any = plugin.cls
+    if not hasattr(cls, "applicable"):
+        return [cls()]
+    seen = (od, release) if plugin.distribution == OURS else copy.deepcopy((od, release))
+    return list(cls.applicable(*seen))
 
 
 def measured_window(
@@ -46,20 +60,33 @@ def measured_window(
     figures: dict[str, float] = {}
     for metric in metrics:
         try:
-            table = [metric.evaluate(matrices[name], release) for name, release in releases.items()]
-            combined = combined_figures(metric, pd.DataFrame(table))
+            combined, table = told_by(metric, matrices, releases)
         except Exception as error:
             if asked:
                 raise
             _log.warning("the metric %s is left out: %s", type(metric).__name__, type(error).__name__)
             continue
         for release, told in zip(releases.values(), table, strict=True):
-            release.metrics.update(told)
+            known = {} if is_ours(metric) else dict(release.metrics)
+            release.metrics.update({**told, **known})
         figures |= {name: value for name, value in combined.items() if name not in figures}
     return figures
 
 
-def combined_figures(metric: "Metric", table: pd.DataFrame) -> dict[str, float]:
-    """The figures of a window that a metric declares, as plain numbers; what else it returns is nobody's figure."""
-    declared = {figure.name for figure in metric.figures}
-    return {str(name): float(value) for name, value in metric.combine(table).items() if name in declared}
+def told_by(
+    metric: "Metric", matrices: Mapping[Bin, ODMatrix], releases: Mapping[Bin, Release]
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """What a metric tells of a window, and of each of its matrices.
+
+    A metric of another package measures copies, and tells the figures that it declared beforehand and that are not ours;
+    what else it returns is nobody's figure. Ours tell of a matrix what they are computed from as well.
+    """
+    ours, names = is_ours(metric), names_to_tell(metric)
+    pairs = [(matrices[name], release) for name, release in releases.items()]
+    table = [metric.evaluate(*pair) for pair in (pairs if ours else copy.deepcopy(pairs))]
+    combined = _plain(metric.combine(pd.DataFrame(table)), names)
+    return combined, table if ours else [_plain(told, names) for told in table]
+
+
+def _plain(told: Mapping[str, float], names: list[str]) -> dict[str, float]:
+    return {name: float(told[name]) for name in names if name in told}

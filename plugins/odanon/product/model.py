@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from odanon import registry
+from odanon.metrics.declared import contradiction
 from odanon.plugin import Duration
 from odanon.product.choices import (
     Anonymize,
@@ -257,6 +258,13 @@ class Product(Section):
                 "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"
                 " weights; leave it out, or use unit: persons"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _figures_of_one_owner(self) -> "Product":
+        for metric in self.metrics:
+            if why := contradiction(metric.plugin, metric.instance):
+                raise ValueError(f"metrics {metric.plugin}: {why}")
         return self
 
     @model_validator(mode="after")
