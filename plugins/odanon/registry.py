@@ -71,7 +71,7 @@ class Plugin:
 
         An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
         """
-        made: Any = TypeAdapter(self.cls).validate_python(parameters)
+        made = self._made(parameters)
         if self.stage == "anonymize":
             declared = {
                 name: field["default"] for name, field in self.schema["properties"].items() if "default" in field
@@ -83,6 +83,18 @@ class Plugin:
                     " choose another algorithm"
                 )
         return made
+
+    def _made(self, parameters: dict[str, Any]) -> Any:
+        """An instance; whatever else than a refusal its class raises is one sentence."""
+        try:
+            return TypeAdapter(self.cls).validate_python(parameters)
+        except ValueError:  # of a parameter, in pydantic's form
+            raise
+        except (Exception, SystemExit) as error:
+            raise OdanonError(
+                f"the {self.stage} plugin {self.name!r} of {self.distribution} cannot be made ({type(error).__name__});"
+                " choose another, and report it to its author"
+            ) from None
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:

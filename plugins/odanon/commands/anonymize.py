@@ -59,12 +59,16 @@ def anonymize(
 
 
 def _print_figures(figures: dict[str, float], *, noisy: bool) -> None:
-    """The volumes, and every figure that is declared a headline; noise makes what was left out meaningless."""
-    told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
-    typer.echo(f"{told}, noise included" if noisy else told)
+    """The volumes, and every figure that is declared a headline, as far as they could be measured.
+
+    Noise makes what was left out meaningless.
+    """
+    if {"flows", "published", "volume"} <= figures.keys():
+        told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
+        typer.echo(f"{told}, noise included" if noisy else told)
     said = {"flows", "S_share"} if noisy else {"flows"}
     declared = every_figure()
     headlines = [name for name, figure in declared.items() if figure.headline and name not in said]
     for name in (*headlines, "min_persons"):
-        if (value := figures.get(name, nan)) == value:
+        if name in declared and (value := figures.get(name, nan)) == value:
             typer.echo(in_a_line(declared[name], value))

@@ -32,7 +32,7 @@ def compare(
     table: TableInput,
     out: Annotated[Path, typer.Option(help="Folder for results; running again continues where it stopped.")],
     algorithms: Annotated[str, typer.Option(help="all, or names separated by commas.")] = "all",
-    k: Annotated[str, typer.Option(help="Values of k separated by commas.")] = "5,10,20",
+    k: Annotated[str, typer.Option("-k", "--k", help="Values of k separated by commas.")] = "5,10,20",
     unit: Annotated[str, typer.Option(help="What k counts: persons, trips or vehicles.")] = "persons",
     suppression: Annotated[float, typer.Option(help="Largest share of trips that may be left out.")] = 0.10,
     protect: Annotated[

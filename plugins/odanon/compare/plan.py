@@ -107,11 +107,11 @@ def algorithms(wanted: str) -> list[str]:
 def cases(wanted: str, ks: str, unit: str, suppression: float) -> tuple[Case, ...]:
     """Every algorithm with every k of a comma-separated list.
 
-    A mistake is told at once, except where `all` names algorithms that do not know the unit: those refuse when run.
+    A mistake that every case shares is told at once; an algorithm that alone cannot be made refuses when run.
     """
     planned = tuple(Case(name, k, unit, suppression) for name in algorithms(wanted) for k in _whole_numbers(ks))
     refusals = [refusal for case in planned if (refusal := _refusal(case))]
-    if refusals and (wanted != "all" or len(refusals) == len(planned)):
+    if len(refusals) == len(planned):
         raise refusals[0]
     return planned
 

@@ -1,5 +1,6 @@
 """Reading a table of trips or flows and the map it lies on."""
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from odanon.model.tiles import Tiles, distinct_labels, unplaced
 from odanon.reading.persons import persons
 
 _TABLES = (".csv", ".parquet")
+_log = logging.getLogger("odanon")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,15 @@ class TableInput:
         tree = self.tree(tiles)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
-        return Loaded(matrices, tree, tiles, segments)
+        return Loaded(self._with_trips(matrices), tree, tiles, segments)
+
+    def _with_trips(self, matrices: dict[Any, ODMatrix]) -> dict[Any, ODMatrix]:
+        """The time bins in which somebody travels; all of them where nobody ever does, which the promise refuses."""
+        kept = {bin_: od for bin_, od in matrices.items() if od.volume}
+        if not kept or len(kept) == len(matrices):
+            return matrices
+        _log.warning("%s: %d time bins have no trips and are left out", self.path, len(matrices) - len(kept))
+        return kept
 
     def rows(self) -> pd.DataFrame:
         """The wanted columns under our names; tile labels and ids as text."""

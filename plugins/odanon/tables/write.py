@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,30 @@ def write_folder(
     anonymizer: Anonymizes,
     algorithm: str,
 ) -> None:
-    """Write flows, assignment, zones and release.json of what came through the door."""
+    """Write flows, assignment, zones and release.json of what came through the door: all of them, or nothing."""
+    folder = folder.resolve()
+    there = folder.is_dir()  # then it keeps its rights; it may be a disk of its own, which cannot be replaced
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".odanon-", dir=folder if there else folder.parent) as near:
+        whole = Path(near) / "release"
+        whole.mkdir()
+        _write(whole, released, tree, tiles, anonymizer, algorithm)
+        if not there:
+            whole.rename(folder)
+            return
+        for part in sorted(whole.iterdir()):
+            part.rename(folder / part.name)
+
+
+def _write(
+    folder: Path,
+    released: Released[Any],
+    tree: Hierarchy,
+    tiles: Tiles,
+    anonymizer: Anonymizes,
+    algorithm: str,
+) -> None:
     releases, figures = released.releases, released.figures
-    folder.mkdir(parents=True, exist_ok=True)
     flows = pd.concat([_timed(release.flows, bin_) for bin_, release in releases.items()], ignore_index=True)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
