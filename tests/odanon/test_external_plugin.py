@@ -1,11 +1,9 @@
 """A third party's package adds plugins by being installed; this repository is not touched, and broken neighbours do no harm."""
 
 import json
-import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,7 @@ import h3
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
-from product_example import SMALL
+from house import House
 from repository import REPOSITORY
 
 DAY = "2026-03-02"
@@ -41,34 +38,6 @@ h3 = odanon_broken.methodless:Thing
 raising = odanon_broken.raising:call
 """,
 }
-
-
-@dataclass(frozen=True)
-class House:
-    """A folder with products and data, in which the commands see the installed packages."""
-
-    site: Path
-    root: Path
-
-    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        folders = {"ODANON_ROOT": "data", "ODANON_PRODUCTS": "pipelines", "DAGSTER_HOME": "dagster"}
-        for part in folders.values():
-            (self.root / part).mkdir(exist_ok=True)
-        places = {name: str(self.root / part) for name, part in folders.items()}
-        environment = {**os.environ, **places, "PYTHONPATH": str(self.site), "COLUMNS": "200"}
-        command = [Path(sys.executable).with_name(program), *arguments]
-        return subprocess.run(command, env=environment, cwd=self.root, capture_output=True, text=True, check=False)
-
-    def odanon(self, *arguments: str) -> str:
-        done = self.run("odanon", *arguments)
-        assert done.returncode == 0, done.stderr + done.stdout
-        return done.stdout
-
-    def write_product(self, **changes: Any) -> Path:
-        (self.root / "pipelines").mkdir(exist_ok=True)
-        path = self.root / "pipelines" / "small.yaml"
-        path.write_text(yaml.safe_dump({**SMALL, **changes}))
-        return path
 
 
 def page(path: Path) -> str:
