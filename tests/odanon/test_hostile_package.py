@@ -57,7 +57,7 @@ class Unmade(Anonymizer):
 POINTS = """
 [odanon.anonymizers]
 unmade = stranger:Unmade
-uniform = odanon.anonymizers.levels.uniform:Uniform
+uniform = odanon.anonymizers.levels.uniform:UniformLevel
 [odanon.metrics]
 aaa-flips = stranger:Flips
 aab-tells = stranger:Tells

@@ -72,7 +72,8 @@ class TableInput:
         kept = {bin_: od for bin_, od in matrices.items() if od.volume}
         if not kept or len(kept) == len(matrices):
             return matrices
-        _log.warning("%s: %d time bins have no trips and are left out", self.path, len(matrices) - len(kept))
+        left, every = len(matrices) - len(kept), len(matrices)
+        _log.warning("%s: %d of %d time bins have no trips and are left out", self.path, left, every)
         return kept
 
     def rows(self) -> pd.DataFrame:

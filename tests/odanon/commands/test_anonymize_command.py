@@ -1,6 +1,7 @@
 """`odanon anonymize` and the library call, on small tables of every accepted shape."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -12,8 +13,13 @@ from typer.testing import CliRunner
 
 import odanon
 from odanon import cli
+from odanon.commands.anonymize import _print_figures
+from odanon.door import release
 from odanon.errors import OdanonError
 from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.registry import create
+from odanon.tables.read import TableInput
+from odanon.tables.write import write_folder
 from odanon.zoning.h3 import H3Zoning
 
 RUN = CliRunner()
@@ -177,3 +183,49 @@ def test_a_release_that_is_not_verified_is_told_before_and_is_not_ready_to_hand_
         assert ("not verified and not to hand out" in done.stdout) is not verified
         places = done.stdout.index("written to ")
         assert ("not verified, by its own word" in done.stdout[:places]) is not verified
+
+
+def test_time_bins_without_trips_are_left_out_and_counted(
+    trips: pd.DataFrame, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    columns = (*COLUMNS, "--person", "user", "--count", "n", "--time", "hour", "-k", "8", "--algorithm", "uniform")
+    out = run(trips.assign(n=(trips["hour"] == 1).astype(int)), tmp_path, *columns)
+    assert pd.read_parquet(out / "flows.parquet")["time"].unique().tolist() == [1]
+    assert "2 of 3 time bins have no trips and are left out" in caplog.text
+
+
+def test_a_table_of_no_trips_at_all_is_refused(trips: pd.DataFrame, tmp_path: Path) -> None:
+    columns = (*COLUMNS, "--person", "user", "--count", "n", "--time", "hour", "-k", "8")
+    assert "the matrix is empty" in refusal(trips.assign(n=0), tmp_path, *columns)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_cannot_be_written_whole_is_not_written(
+    trips: pd.DataFrame, tmp_path: Path, *, there: bool
+) -> None:
+    trips.to_parquet(tmp_path / "od.parquet")
+    loaded = TableInput(path=tmp_path / "od.parquet", origin="from", destination="to", person="user").load()
+    maker, out = create("anonymize", "uniform", {"k": 8}), tmp_path / "new" / "release"
+    out.parent.mkdir()
+    if there:
+        out.mkdir()
+    made = release(loaded.matrices, loaded.tree, maker)
+    unwritable = replace(made, figures={"thing": object()})
+    with pytest.raises(TypeError):
+        write_folder(out, unwritable, loaded.tree, loaded.tiles, maker, "uniform")
+    assert list(out.parent.rglob("*")) == ([out] if there else [])
+    write_folder(out, made, loaded.tree, loaded.tiles, maker, "uniform")
+    assert {path.name for path in out.iterdir()} == {
+        "assignment.parquet",
+        "flows.parquet",
+        "release.json",
+        "zones.parquet",
+    }
+    assert [path.name for path in out.parent.iterdir()] == ["release"]
+
+
+def test_figures_that_could_not_be_measured_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    _print_figures({}, noisy=False)
+    assert capsys.readouterr().out == ""
+    _print_figures({"min_persons": 12.0}, noisy=False)
+    assert capsys.readouterr().out.startswith("12 ")

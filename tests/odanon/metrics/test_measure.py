@@ -9,7 +9,9 @@ import pytest
 from odanon import door, registry
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.api import Figure, ODMatrix, Release, parameter, plugin
-from odanon.metrics.declared import every_figure, refused_metrics
+from odanon.errors import OdanonError
+from odanon.metrics.declared import contradiction, every_figure, refused_metrics
+from odanon.metrics.generalisation import Generalisation
 from odanon.testing.trial.cities import random_city
 
 
@@ -152,3 +154,44 @@ def test_figures_that_contradict_another_package_are_refused(
     refused = refused_metrics()
     assert refused.keys() == (classes.keys() if sentence else set())
     assert sentence in refused.get("metric-a", "")
+
+
+@plugin
+class OursToo(Raises):
+    """Declares a figure of ours word by word, and one of its own; nothing it computes is a number but these."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return (every_figure()["Gbar"], Figure("mine", "mine", "mine"))
+
+    def evaluate(self, od: ODMatrix, release: Release) -> dict[str, Any]:
+        return {"Gbar": -1.0, "mine": 1, "who": od.person}
+
+    def combine(self, figures: pd.DataFrame) -> dict[str, float]:
+        return {"Gbar": -1.0, "mine": float(figures["who"].map(len).sum())}
+
+
+def test_a_figure_of_ours_is_told_by_ours_alone() -> None:
+    tree, rows = random_city(3)
+    matrices = {None: ODMatrix.from_frame(rows, tree, tree)}
+    ours = door.release(matrices, tree, AtgJoint(k=2))
+    made = door.release(matrices, tree, AtgJoint(k=2), metrics=[OursToo()])
+    assert made.figures == {"mine": len(matrices[None].trips)}, "what it does not declare serves its own sums"
+    said = made.releases[None].metrics
+    assert said["mine"] == 1
+    assert "who" not in said
+    assert said["Gbar"] == ours.figures["Gbar"]
+
+
+def test_what_is_no_figure_declares_nothing() -> None:
+    tree, rows = random_city(3)
+    matrices = {None: ODMatrix.from_frame(rows, tree, tree)}
+    with pytest.raises(OdanonError, match="declares something that is no Figure"):
+        door.release(matrices, tree, AtgJoint(k=2), metrics=[claiming("Gbar")()])  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("strangers")
+def test_parameters_may_decide_what_a_metric_contradicts() -> None:
+    assert contradiction("zz-needs-more", NeedsMore(size=3)) == ""
+    assert "strangers and odanon" in contradiction("zz-needs-more", claiming(Figure("Gbar", "more", "more"))())
+    assert contradiction("generalisation", Generalisation(measure="persons")) == ""
