@@ -1,6 +1,7 @@
 """The tutorials in docs/plugins: each package is built from its page alone, installed, tested and used."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -237,6 +238,19 @@ def test_a_product_of_nothing_but_tutorials_is_published(site: Site, workspace: 
     (flows,) = (workspace / "data" / "published").rglob("flows.parquet")
     largest = site.run("odanon", "busiest", flows, "--top", "1")
     assert " -> " in largest.stdout, largest.stderr
+
+
+def test_the_commands_of_the_page_of_anonymisers_run_as_they_stand(site: Site, tmp_path: Path) -> None:
+    commands = re.findall(r"^    odanon (.+)$", PAGES["anonymizers"].text, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["simulate", "anonymize", "compare"]
+    for command in commands:
+        done = site.run("odanon", *command.split(), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr + done.stdout
+    found = json.loads((tmp_path / "release" / "release.json").read_text())
+    assert found["parameters"]["algorithm"] == "climb"
+    assert {"origin_level", "destination_level"} <= found["search"].keys()
+    compared = (tmp_path / "compared" / "comparison.csv").read_text().splitlines()[1:]
+    assert {tuple(line.split(",")[:5:4]) for line in compared} == {("climb", "done"), ("atg-joint", "done")}
 
 
 def test_the_code_of_the_first_page_is_right() -> None:
