@@ -17,8 +17,6 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
-from odanon.plugin import parameters_of
-from odanon.protocols import Anonymizes
 
 
 def write_folder(
@@ -26,7 +24,6 @@ def write_folder(
     released: Released[Any],
     tree: Hierarchy,
     tiles: Tiles,
-    anonymizer: Anonymizes,
     algorithm: str,
 ) -> None:
     """Write flows, assignment, zones and release.json of what came through the door."""
@@ -37,7 +34,7 @@ def write_folder(
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
-    parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
+    parameters = {"algorithm": algorithm, **released.parameters}
     manifest = {
         "promise": released.sentence,
         "verifier": "passed" if released.verified else "only the areas: noisy counts cannot be counted again",
