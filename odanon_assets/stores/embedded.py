@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.lake.files import locked, new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
+from odanon.scratch import sweep
+from odanon_assets.lake.files import locked, new_folder, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
 from odanon_assets.stores.interface import (
@@ -55,7 +56,6 @@ class EmbeddedStore:
         product, window, release = bundle.product, bundle.window_start, bundle.release_id
         releases = self._home(product) / "releases"
         with self._locked(product, window):
-            remove_drafts(releases, f"{product}-{window:%Y%m%d}-")
             pointer = self._pointer(product, window)
             past = {entry["release_id"] for entry in pointer["history"]}
             current = pointer["release_id"]
@@ -66,7 +66,7 @@ class EmbeddedStore:
             if pointer["purged"] or release in past:
                 raise closed(product, window)
             gate()
-            with new_folder(releases / release) as draft:
+            with new_folder(releases / release, self.root / "published") as draft:
                 _write_release(bundle, draft)
             entry = _entry("publish" if current is None else "supersede", release, act if current else None)
             self._point(product, window, release, [*pointer["history"], entry])
@@ -74,6 +74,7 @@ class EmbeddedStore:
 
     def purge(self, product: str, window_start: date, act: Act) -> bool:
         check_name(product)
+        sweep(self.root / "published")
         with self._locked(product, window_start):
             pointer = self._pointer(product, window_start)
             if pointer["release_id"] is not None:
