@@ -55,6 +55,7 @@ class EmbeddedStore:
         check_bundle(bundle)
         product, window, release = bundle.product, bundle.window_start, bundle.release_id
         releases = self._home(product) / "releases"
+        sweep(self.root / "published")
         with self._locked(product, window):
             pointer = self._pointer(product, window)
             past = {entry["release_id"] for entry in pointer["history"]}
