@@ -28,7 +28,6 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 
-
 _SPILLS = "SPARK_LOCAL_DIRS"  # where Spark puts the points that it shuffles; a killed Spark leaves them there
 
 

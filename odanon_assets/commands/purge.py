@@ -51,7 +51,9 @@ def _cut_off(store: Store, product: str) -> list[date]:
     """Windows that show nothing any more and still have tables: their purge was killed."""
     ledger = store.ledger()
     mine = ledger[ledger["product"] == product].groupby("window_start")["status"].agg(set)
-    return [date.fromisoformat(str(day)) for day, told in mine.items() if "superseded" in told and "visible" not in told]
+    return [
+        date.fromisoformat(str(day)) for day, told in mine.items() if "superseded" in told and "visible" not in told
+    ]
 
 
 def _expired(product: Product, store: Store, today: date) -> list[date]:

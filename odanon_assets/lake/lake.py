@@ -136,7 +136,10 @@ class Lake:
             else:
                 shutil.rmtree(folder, ignore_errors=True)
         salt = self._salt(data_sha256, day)
-        for path in (salt, *salt.parent.glob(f".{salt.name}.*")):  # a kill may leave the salt under its draft's name too
+        for path in (
+            salt,
+            *salt.parent.glob(f".{salt.name}.*"),
+        ):  # a kill may leave the salt under its draft's name too
             path.unlink(missing_ok=True)
 
 

@@ -12,8 +12,8 @@ import pytest
 from bundles import accept, bundle
 
 from odanon.errors import OdanonError
-from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.derived.export import Format, export
+from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
 

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.derived import folders
+from odanon_assets.derived import export as export_module
+from odanon_assets.derived import folders, months
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.folders import Derived
 from odanon_assets.derived.months import make_month, month_folder
@@ -122,7 +123,7 @@ def test_the_attack_of_this_test_finds_what_a_stale_month_gives_away(town: tuple
 
 
 def test_retention_reaches_months(town: tuple[Product, Store]) -> None:
-    product, store = town
+    product, _ = town
     assert called("purge", "town", "--expired") == "4 windows purged\n"
     assert not month_folder(product, MARCH).exists()
     assert not month_folder(product, APRIL).exists()
@@ -243,19 +244,26 @@ def _die_at_tables(path: Path, *, missing_ok: bool = False) -> None:
         os.unlink(path)
 
 
-def test_nothing_is_made_from_a_day_that_is_purged_meanwhile(town: tuple[Product, Store], tmp_path: Path) -> None:
+def test_nothing_is_made_from_a_day_that_is_purged_meanwhile(
+    town: tuple[Product, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     product, store = town
-    derived, shown = Derived(default_root()), {GONE: str(store.released("town", GONE))}
-    with (
-        pytest.raises(OdanonError, match="purged or replaced meanwhile"),
-        derived.new(store, "town", "month=2026-03", shown),
-        pytest.raises(OdanonError, match="purged or replaced meanwhile"),
-        derived.elsewhere(store, "town", tmp_path / "out", shown) as folder,
-    ):
-        (folder / "flows.csv").write_text("rows of that day")
-        purge()
+    for module, name, day in ((months, "write_figures", GONE), (export_module, "_described", DAYS[0])):
+        monkeypatch.setattr(module, name, _purging_first(day, getattr(module, name)))
+    with pytest.raises(OdanonError, match=f"{GONE} was purged or replaced meanwhile"):
+        make_month(product, MARCH, store)
+    with pytest.raises(OdanonError, match=f"{DAYS[0]} was purged or replaced meanwhile"):
+        export(store, "town", tmp_path / "out", [Format.csv], None, None)
     assert not month_folder(product, MARCH).exists()
-    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.rglob("flows.csv")) == []
+
+
+def _purging_first(day: date, real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        purge(day)
+        return real(*arguments)
+
+    return call
 
 
 def test_a_month_is_made_again_from_what_replaces_a_day(
