@@ -25,7 +25,7 @@ pg_dump --format=custom --file="$draft/dagster.dump" dagster
 published_files() {
     cd "$root"
     local folder
-    for folder in published work/*/published; do
+    for folder in published audit work/*/published; do
         if [ -d "$folder" ]; then find "$folder" -type f -not -path '*/.*' -not -path '*/locks/*' -print0; fi
     done
 }

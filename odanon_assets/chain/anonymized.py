@@ -21,6 +21,7 @@ from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
 from odanon_assets.gate.evidence import SEGMENTS
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry, origin_of
 from odanon_assets.watch.limit import time_limit
 
 _SPLIT = {
@@ -46,6 +47,11 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
             split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
             write_parquet(split, folder / SEGMENTS)
         figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
+        made_with = {
+            "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
+            "anonymize": {"plugin": product.anonymize.plugin, **parameters_of(anonymize)},
+        }
+        carry(lake, product, "od", day, folder, **made_with)
         return write_figures(folder, figures)
 
 

@@ -27,6 +27,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
+from odanon_assets.watch.quiet import quiet
 
 _SPILLS = "SPARK_LOCAL_DIRS"  # where Spark puts the points that it shuffles; a killed Spark leaves them there
 
@@ -89,18 +90,21 @@ def _stages(
         try:
             if stage.name in stages:
                 wanted = {name: plugins[name] for name in stage.plugins}
-                late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
+                with quiet():
+                    late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
                 if late is not None:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
-                figures = _measured(product, stage.name, day, wanted)
+                with quiet():
+                    figures = _measured(product, stage.name, day, wanted)
                 if stage.name == "published" and product.segmented:
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
             for check in checks_of(product):
                 if (check.stage, check.name) in checks and check.stage == stage.name:
-                    verdict = check.run(product, lake, day)
+                    with quiet():
+                        verdict = check.run(product, lake, day)
                     yield Checked(check, verdict)
                     if check.blocking and not verdict.passed:
                         yield Stopped(stage.name, f"check {check.name} failed: {verdict.sentence}")

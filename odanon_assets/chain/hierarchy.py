@@ -11,15 +11,17 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
-    Figure("nodes", "nodes", "tiles and areas of the tree", kind="size"),
-    Figure("tiles", "tiles", "leaves of the tree", kind="size"),
-    Figure("levels", "levels", "levels of the tree", kind="size"),
+    Figure("nodes", "nodes", "tiles and areas of the tree", kind="size", tells_suppressed="yes"),
+    Figure("tiles", "tiles", "leaves of the tree", kind="size", tells_suppressed="yes"),
+    Figure("levels", "levels", "levels of the tree", kind="size", tells_suppressed="yes"),
 )
 
 
@@ -31,8 +33,16 @@ def hierarchy(
     if rows.empty:
         raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
     tree = day_tree(zoning, hierarchy, rows)
+    if tree.coverage != "full":
+        raise OdanonError(
+            f"{product.product} {day}: areas of the hierarchy {product.hierarchy.plugin} would list only tiles that somebody"
+            " visited, which tells where single people were; use the hierarchy h3 with coverage full, or a zoning that knows"
+            " all its tiles: polygons, antennas, a grid with bounds"
+        )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
+        told = {"plugin": product.hierarchy.plugin, **parameters_of(hierarchy)}
+        carry(lake, product, "od", day, folder, hierarchy=told)
         return write_figures(
             folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
         )

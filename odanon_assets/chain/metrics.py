@@ -3,24 +3,27 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from odanon import registry
 from odanon.metrics.generalisation import Generalisation
-from odanon.metrics.measure import measured_window, numbers
+from odanon.metrics.left_out import LeftOut
+from odanon.metrics.measure import combined_figures
 from odanon.model.files.releases import read_releases
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.product import Product
+from odanon.protocols import Metric
 from odanon.risk.bands import rounded
 from odanon.risk.closeness import MOST_MOVED
 from odanon.risk.figures import PREFIX
@@ -29,47 +32,73 @@ from odanon.risk.report import RiskReport, risk_report
 from odanon_assets.chain.anonymized import by_segment
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import day_matrices, moment, read_rows
+from odanon_assets.gate.counts import told_counts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
 
+EXACT = "exact.json"  # the figures as they are, for the publisher alone
 _log = logging.getLogger("odanon")
 
 
 def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
-    """Every metric of the product for each time bin, and combined for the day; the risk report."""
+    """Every metric of the product for each time bin, and combined for the day; the risk report.
+
+    The figures are those that may be told: while fewer than k people are behind what no flow counts, they are of a day
+    without those trips (PRIVACY rule 23). The exact ones lie beside them, for the publisher alone.
+    """
     tree = read_tree(lake, product, day)
     parameters = lake.figures(product.product, "anonymized", day)["parameters"]
     releases = read_releases(lake.read(product.product, "anonymized", day), tree, tree, parameters)
     # Areas of tiles are drawn only if a metric asks for them.
     ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
     matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
-    combined = _suppressed(matrices, releases)
+    rows = {moment(at): part for at, part in read_rows(lake, product, day).groupby("time_bin", sort=True)}
+    ids = {at: np.unique(part["person"]) if "person" in part else np.empty(0) for at, part in rows.items()}
+    missing = LeftOut.of(matrices, releases, ids)
+    chosen = [metric.instance for metric in product.metrics]
     with lake.new(product.product, "metrics", day) as folder:
-        for metric in product.metrics:
-            figures = pd.DataFrame(
-                [metric.instance.evaluate(matrices[time_bin], release) for time_bin, release in releases.items()]
-            )
-            combined |= numbers(metric.instance.combine(figures))
-            figures.insert(0, "time_bin", list(releases))
-            write_parquet(figures, folder / f"{metric.plugin}.parquet")
-        rows = read_rows(lake, product, day) if product.segmented else None
-        risk = _risk(rows, matrices, releases, tree)
+        exact, tables = _measured(chosen, matrices, releases)
+        for metric, table in zip(product.metrics, tables, strict=True):
+            write_parquet(table, folder / f"{metric.plugin}.parquet")
+        write_text(folder / EXACT, to_json({**exact, "left_out_people": missing.people}))
+        few = 0 < missing.people < parameters["k"]
+        combined = _measured(chosen, *missing.worlds)[0] if few else dict(exact)
+        risk = _risk(rows if product.segmented else {}, matrices, releases, tree)
         if risk is not None:
             write_parquet(risk.flows, folder / "risk_flows.parquet")
             write_parquet(risk.origins, folder / "risk_origins.parquet")
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
-        return write_figures(folder, combined)
+        counts = told_counts(product, lake, day, missing, rows, parameters["k"])
+        people = 0 if few else missing.people
+        return write_figures(folder, {**combined, "left_out_people": people, "input_counts": counts})
 
 
-def _suppressed(matrices: Mapping[datetime, ODMatrix], releases: Mapping[datetime, Release]) -> dict[str, float]:
-    """S and its share, whatever metrics the product names: what may be told of the others depends on them."""
-    figures = measured_window(matrices, releases, [Generalisation(measure="trips")])
-    return {name: figures[name] for name in ("S", "S_share")}
+def _measured(
+    chosen: Sequence[Metric], matrices: Mapping[datetime, ODMatrix], releases: Mapping[datetime, Release]
+) -> tuple[dict[str, float], list[pd.DataFrame]]:
+    """The day's figures, those of what was suppressed whatever metrics are chosen; and of each chosen one those by time bin."""
+    figures, tables = _of_day(Generalisation(measure="trips"), matrices, releases)[0], []
+    figures = {name: figures[name] for name in ("S", "S_share")}
+    for metric in chosen:
+        combined, table = _of_day(metric, matrices, releases)
+        figures |= {name: value for name, value in combined.items() if name not in figures}
+        tables.append(table)
+    return figures, tables
+
+
+def _of_day(
+    metric: Metric, matrices: Mapping[datetime, ODMatrix], releases: Mapping[datetime, Release]
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """What a metric tells of a day, and of each time bin."""
+    table = pd.DataFrame([metric.evaluate(matrices[at], release) for at, release in releases.items()])
+    combined = combined_figures(metric, table)
+    table.insert(0, "time_bin", list(releases))
+    return combined, table
 
 
 def _risk(
-    rows: pd.DataFrame | None,
+    rows: Mapping[datetime, pd.DataFrame],
     matrices: Mapping[datetime, ODMatrix],
     releases: Mapping[datetime, Release],
     tree: Hierarchy,
@@ -79,14 +108,13 @@ def _risk(
     Given the rows of a product with segments, it is of the flows as they are shown by segment.
     """
     shown = {at: release for at, release in releases.items() if len(release.flows)}
-    rows_of = {} if rows is None else {moment(at): part for at, part in rows.groupby("time_bin")}
     reports = {}
     for at, release in shown.items():
         # The earth mover is the dear part; a day of many bins pays no more for it than one bin.
         report = risk_report(matrices[at], release, tree, tree, moved=max(MOST_MOVED // len(shown), 1))
-        if at in rows_of:
+        if at in rows:
             made_by = _anonymizer(release.parameters)
-            report = report.by_segment(by_segment(rows_of[at], matrices[at], release, made_by, tree))
+            report = report.by_segment(by_segment(rows[at], matrices[at], release, made_by, tree))
         reports[at] = report
     return RiskReport.joined(reports, "time_bin") if reports else None
 

@@ -11,8 +11,9 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.plugin import parameters_of
 from odanon.product import Product
-from odanon.protocols import KnowsEveryTile, Zoning
+from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
@@ -20,15 +21,48 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
-    Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="count"),
-    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count"),
-    Figure("time_bins", "time bins", "time bins with trips", kind="size"),
-    Figure("segments", "segments", "segments with trips", kind="size"),
-    Figure("tiles", "tiles", "tiles in use", kind="size"),
-    Figure("unknown_zone_share", "of the trips lie outside", "trips with an end outside the zoning", unit="share"),
-    Figure("intrazonal_dropped", "trips within a tile", "dropped, as the product's file says", kind="count"),
+    Figure(
+        "od_pairs",
+        "OD pairs",
+        "pairs of tiles with trips, by time bin and segment",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count", tells_suppressed="yes"),
+    Figure("time_bins", "time bins", "time bins with trips", kind="size", tells_suppressed="yes"),
+    Figure("segments", "segments", "segments with trips", kind="size", tells_suppressed="yes"),
+    Figure("tiles", "tiles", "tiles in use", kind="size", tells_suppressed="yes"),
+    Figure(
+        "unknown_zone_share",
+        "of the trips lie outside",
+        "trips with an end outside the zoning",
+        unit="share",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "unknown_zone_people",
+        "people outside",
+        "behind trips with an end outside the zoning",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "intrazonal_dropped",
+        "trips within a tile",
+        "dropped, as the product's file says",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "dropped_people",
+        "people behind trips outside the matrix",
+        "people with trips that the matrix does not have: outside the zoning or within a tile",
+        kind="count",
+        tells_suppressed="yes",
+    ),
 )
 
 
@@ -37,7 +71,14 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
     make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
-    rows, outside, left_out = make(lake, product, day, zoning)
+    rows, outside, counts = make(lake, product, day, zoning)
+    rows, remote = _near_others(rows, product)
+    if not remote.empty:
+        counts["unknown"] += int(remote["trips"].sum())
+        for name in ("people", "dropped"):
+            counts[name] = max(counts[name], _people(remote))  # some may be the same
+        outside = pd.concat([outside, remote]) if product.od.unknown == "keep" else outside
+    left_out = _left_out(product, day, **counts)
     pairs = pair_table(rows)
     with lake.new(product.product, "od", day) as folder:
         write_parquet(rows, folder / ROWS)
@@ -50,20 +91,22 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             "tiles": len(tile_labels(rows)),
             **left_out,
         }
+        made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
+        carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 
 
 def _counted_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
-    """OD rows of the trips of a day, those of trips with an unknown end if so asked, and what the first leave out.
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
+    """OD rows of the trips of a day, those of trips with an unknown end if so asked, and how many the first leave out.
 
     That is trips with an end outside the zoning and, if so asked, within a tile. No tree has a place for an unknown
     zone, so its rows never go on to anonymisation.
     """
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
-    parts, outside, total, unknown, intrazonal = [], [], 0, 0, 0
+    parts, outside, total, unknown, intrazonal, strangers, dropped = [], [], 0, 0, 0, 0, 0
     for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
@@ -74,19 +117,59 @@ def _counted_rows(
             start, end = (np.where(pd.isna(side), UNKNOWN, side)[~known] for side in (origin, destination))
             outside.append(od_rows(trips[~known], start, end, instants, people))
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
-    left_out = _left_out(product, day, total, unknown, intrazonal)
-    return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), left_out
+        strangers += trips["person"][~known].nunique()  # a bucket holds whole people
+        dropped += trips["person"][~inside].nunique()
+    counts = {"total": total, "unknown": int(unknown), "intrazonal": int(intrazonal)}
+    counts |= {"people": strangers, "dropped": dropped}
+    return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), counts
 
 
-def _left_out(product: Product, day: date, total: int, unknown: int, intrazonal: int) -> dict[str, float]:
-    """The figures of trips that are not counted; too many outside the zoning stop the day."""
+def _near_others(rows: pd.DataFrame, product: Product) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows inside the part of the map that the tree may stand on, and the others with unknown ends.
+
+    One trip to another continent would have the root of the tree reach there (PRIVACY rule 24).
+    """
+    chooser = product.hierarchy.instance
+    if rows.empty or not isinstance(chooser, ChoosesExtent):
+        return rows, rows[:0]
+    k = product.anonymize.promise.k
+    code, label = pd.factorize(np.concatenate([rows["origin"].to_numpy(object), rows["destination"].to_numpy(object)]))
+    if "person" in rows:
+        tile, visitor = code, np.tile(pd.factorize(rows["person"])[0], 2)
+    else:  # every trip is somebody, and more than k on one row change nothing
+        times = np.minimum(rows["trips"].to_numpy(np.int64), k)
+        tile, visitor = np.repeat(code, np.tile(times, 2)), np.tile(np.arange(times.sum()), 2)
+    near = chooser.extent(label, tile, visitor, k)
+    ends = dict(zip(("origin", "destination"), np.split(near[code], 2), strict=True))
+    inside = ends["origin"] & ends["destination"]
+    remote = rows.assign(**{side: rows[side].where(known, UNKNOWN) for side, known in ends.items()})
+    return rows[inside], remote[~inside]
+
+
+def _people(rows: pd.DataFrame) -> int:
+    """Who is behind some rows; without ids every trip is somebody."""
+    return int(rows["person"].nunique() if "person" in rows else rows["trips"].sum())
+
+
+def _left_out(
+    product: Product, day: date, *, total: int, unknown: int, intrazonal: int, people: int, dropped: int
+) -> dict[str, float]:
+    """The figures of trips that are not counted; too many outside the zoning stop the day.
+
+    `people` are behind those outside the zoning, `dropped` behind all that are not counted.
+    """
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: {share:.1%} of the trips lie outside the zoning, above"
-            f" checks.max_unknown_zone = {limit:.1%}; widen the zoning or the limit"
+            f"{product.product} {day}: more of the trips lie outside the zoning than checks.max_unknown_zone"
+            f" = {limit:.1%} allows; widen the zoning or the limit"
         )
-    return {"unknown_zone_share": share, "intrazonal_dropped": int(intrazonal)}
+    return {
+        "unknown_zone_share": share,
+        "unknown_zone_people": people,
+        "intrazonal_dropped": intrazonal,
+        "dropped_people": dropped,
+    }
 
 
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +191,7 @@ def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
 
 def _ready_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
     buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]
     rows = pd.concat(buckets, ignore_index=True)
@@ -119,12 +202,19 @@ def _ready_rows(
     known = pd.notna(origin) & pd.notna(destination)
     inside = known if product.od.intrazonal == "keep" else known & (origin != destination)
     trips = rows["trips"]
-    left_out = _left_out(product, day, trips.sum(), trips[~known].sum(), trips[known & ~inside].sum())
+    unknown = rows[~known]
+    counts = {
+        "total": int(trips.sum()),
+        "unknown": int(unknown["trips"].sum()),
+        "people": _people(unknown),
+        "dropped": _people(rows[~inside]),
+        "intrazonal": int(trips[known & ~inside].sum()),
+    }
     outside = pd.DataFrame()
     if product.od.unknown == "keep":
         ends = {"origin": origin, "destination": destination}
         outside = rows.assign(**{name: pd.Series(side).fillna(UNKNOWN) for name, side in ends.items()})[~known]
-    return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, left_out
+    return rows[inside].groupby(keys, sort=True).sum().reset_index(), outside, counts
 
 
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.model import RESIDENCE, Population
 from odanon.protocols import KnowsPeople, Source, Zoning
+from odanon.reading.persons import IdKinds, persons, spelling_of
 from odanon.reading.pseudonym import pseudonyms
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
 from odanon_assets.lake.files import read_frame, write_parquet
@@ -18,22 +19,25 @@ from odanon_assets.lake.lake import Lake
 PEOPLE = "people.parquet"
 
 
-def write_people(product: Product, source: Source, key: bytes, folder: Path) -> None:
-    """The attributes that the product uses, with pseudonyms instead of ids, beside the day's points."""
+def write_people(product: Product, source: Source, key: bytes, folder: Path) -> IdKinds:
+    """The attributes that the product uses, with pseudonyms instead of ids, beside the day's points; the kinds of ids."""
     if product.people is None:
-        return
+        return IdKinds()
     attributes = [name for name in product.people.segments if name != RESIDENCE]
     wanted = [product.people.id, *attributes, *([product.people.weight] if product.people.weight else [])]
     table = _attribute_table(product, source)
     missing = [name for name in wanted if name not in table.columns]
     if missing:
         raise OdanonError(f"{product.product}: the table of people has no column {missing[0]!r}; correct people")
-    if table[product.people.id].duplicated().any():
+    ids, kinds = persons(table[product.people.id], spelling_of(source))
+    table, ids = table[ids.notna()], ids.dropna()
+    if ids.duplicated().any():
         raise OdanonError(f"{product.product}: the table of people has two rows for one person; keep one of them")
-    hidden = pd.DataFrame({"person": pseudonyms(table[product.people.id].astype("str"), key)})
+    hidden = pd.DataFrame({"person": pseudonyms(ids.astype("str"), key)})
     for name in wanted[1:]:
         hidden[name] = table[name].to_numpy()
     write_parquet(hidden.sort_values("person", ignore_index=True), folder / PEOPLE)
+    return kinds
 
 
 def _attribute_table(product: Product, source: Source) -> pd.DataFrame:

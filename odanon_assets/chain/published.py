@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.metrics.measure import every_figure
+from odanon.errors import OdanonError
+from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
 from odanon.model.promise import Promise
@@ -18,8 +19,9 @@ from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.protocols import Zoning
 from odanon.report.release import render_release
-from odanon.risk.bands import persons_band, rounded, rounded_down
+from odanon.risk.bands import persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
+from odanon.risk.telling import told
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.derived.folders import Derived
 from odanon_assets.gate.decision import let_pass
@@ -28,17 +30,19 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.interface import Act, Store, data_locks
+from odanon_assets.stores.interface import Act, Store, data_locks, day_locks
 
 FIGURES = (
     Figure("flows", "flows", "rows of the public table", kind="size"),
     Figure("zones", "zones", "areas of the public table", kind="size"),
+    # What went in, as the manifest tells it: rounded, and of a day without what fewer than k people left out.
+    Figure("points", "points", "location points kept", kind="size"),
+    Figure("people", "people", "people in the data", kind="size"),
+    Figure("staypoints", "stay points", "stays found", kind="size"),
+    Figure("trips", "trips", "movements between stays that depart on the day", kind="size"),
+    Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="size"),
 )
-# Figures of the public tables themselves; those of the metrics are declared by them.
-_OF_TABLES = (
-    Figure("trips_published", "trips published", "counted in some published flow", kind="count", headline=True),
-    Figure("persons_min_band", "people, at the fewest", "behind the smallest published flow", headline=True),
-)
+_DIGITS = 3  # of public figures that do not tell what was left out
 
 
 def published(
@@ -57,7 +61,7 @@ def published(
         if act is not None:
             derived.withdraw(product.product, day)
 
-    with lake.holding(product.product, day), lake.locked(data_locks(release_facts(product, lake, day))):
+    with lake.holding(product.product, day), lake.locked(_locks(release_facts(product, lake, day))):
         bundle = make_bundle(product, lake, day, zoning)
         with nullcontext() if act is None else derived.locked():
             fresh = store.publish(bundle, gate, act)
@@ -68,10 +72,16 @@ def published(
             "fresh": fresh,
             "flows": len(bundle.flows),
             "zones": len(bundle.zones),
+            **bundle.manifest["input_counts"],
         }
         if (folder := store.window_folder(product.product, day)) is not None:
             figures["folder"] = str(folder)
         return write_figures(receipt, figures)
+
+
+def _locks(facts: dict[str, Any]) -> list[str]:
+    """Those of all releases that may share input: of the same time in this lake, of the same data anywhere."""
+    return [*day_locks(facts), *data_locks(facts)]
 
 
 def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
@@ -84,7 +94,10 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
-    metrics = _public_metrics(lake.figures(name, "metrics", day), flows, parameters["k"])
+    figures = lake.figures(name, "metrics", day)
+    if "left_out_people" not in figures:
+        raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
+    metrics = public_metrics(figures, flows, parameters["k"])
     manifest = {
         **facts,
         "title": product.title,
@@ -93,7 +106,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
         "promise": Promise.of(parameters).sentence,
         "metrics": metrics,
         "figures": _declarations(metrics),
-        "input_counts": _input_counts(product, lake, day, parameters["k"]),
+        "input_counts": figures["input_counts"],
         "verifier": "passed",
         "auditor": "passed",
         "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
@@ -105,7 +118,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
 def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15).
 
-    Of a release about the population, the trips are those that the people behind a flow stand for.
+    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for.
     """
     flows = _shown_flows(lake.read(product.product, "anonymized", day))
     estimated = parameters["unit"] == "population"
@@ -117,7 +130,7 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
-            "trips": flows["weight"].round().astype("int64") if estimated else flows["trips"],
+            "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
             "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }
@@ -137,26 +150,18 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
     return shown.sort_values(["place", "segment"], ignore_index=True)
 
 
-def _public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
-    """The figures that are declared public, coarsely; fewer than k suppressed trips look like none in all of them.
+def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
+    """The figures that are declared public, as they may be told (`odanon.risk.telling`).
 
-    What tells how much was suppressed is not told of fewer than k flows, which would show which of their tiles were visited.
+    What compares with the matrix is not told of fewer than k flows, since it would show which of their tiles were visited.
     """
-    few = figures["S_share"] if figures.get("S", k) < k else None
     public: dict[str, Any] = {}
     for figure in public_figures():
-        value = figures.get(figure.name)
-        if (
-            figure.public is None
-            or value is None
-            or value != value
-            or (few is not None and figure.tells_suppressed == "yes")
-        ):
+        value, tells = figures.get(figure.name), figure.tells_suppressed != "no"
+        if figure.public is None or value is None or (tells and len(flows) < k):
             continue
-        value = max(value - few, 0.0) if few is not None and figure.tells_suppressed == "summand" else value
-        public[figure.public] = rounded(value)
-    if len(flows) < k:
-        public.pop("reconstruction_loss", None)
+        if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
+            public[figure.public] = shown
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
@@ -170,21 +175,9 @@ def public_figures() -> tuple[Figure, ...]:
 
 def _declarations(metrics: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What the figures of a manifest mean, in the manifest itself."""
-    named = {figure.public or figure.name: figure for figure in (*public_figures(), *_OF_TABLES)}
+    named = {figure.public or figure.name: figure for figure in (*public_figures(), *OF_TABLES)}
     return {name: named[name].declaration for name in metrics if name in named}
 
 
 def _smallest_band(bands: pd.Series) -> str:
     return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")
-
-
-def _input_counts(product: Product, lake: Lake, day: date, k: int) -> dict[str, int]:
-    """How much went in, rounded down so that what was suppressed cannot be told to be between 1 and k - 1."""
-    wanted = {
-        "points": "traces",
-        "people": "traces",
-        "staypoints": "staypoints",
-        "trips": "trips",
-        "od_pairs": "od",
-    }
-    return {key: rounded_down(lake.figures(product.product, stage, day)[key], k) for key, stage in wanted.items()}

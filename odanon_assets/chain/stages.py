@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon.protocols import Zoning
@@ -134,7 +134,8 @@ def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -
     return run(product, Lake(default_root()), day, **plugins)
 
 
-def declared_figures() -> dict[str, Figure]:
-    """Every figure that a stage may tell, by name."""
-    of_stages = {figure.name: figure for stage in STAGES for figure in stage.figures}
-    return {**of_stages, **{figure.name: figure for figure in (*every_figure().values(), *RISK_FIGURES)}}
+def declared_figures(stage: str) -> dict[str, Figure]:
+    """Every figure that a stage may tell, by name; metrics of strangers tell theirs in the stage of that name alone."""
+    (figures,) = (each.figures for each in STAGES if each.name == stage)
+    of_metrics = (*every_figure().values(), *RISK_FIGURES) if stage == "metrics" else ()
+    return {figure.name: figure for figure in (*figures, *of_metrics)}

@@ -6,14 +6,18 @@ from typing import Any
 
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
+from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import Engine, StayDetector
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
-    Figure("staypoints", "stay points", "stays found", kind="count"),
-    Figure("people_with_stays", "people with stays", "people who stayed somewhere", kind="count"),
+    Figure("staypoints", "stay points", "stays found", kind="count", tells_suppressed="yes"),
+    Figure(
+        "people_with_stays", "people with stays", "people who stayed somewhere", kind="count", tells_suppressed="yes"
+    ),
 )
 
 
@@ -22,8 +26,8 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetec
     limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: {share:.1%} of the input rows are bad, above checks.max_quarantined"
-            f" = {limit:.1%}; repair the source or raise the limit knowingly"
+            f"{product.product} {day}: more of the input rows are bad than checks.max_quarantined = {limit:.1%}"
+            " allows; repair the source or raise the limit knowingly"
         )
     buckets = lake.buckets(product.product, "traces", day) if product.source.instance.enters == "traces" else []
     with lake.new(product.product, "staypoints", day) as folder:
@@ -35,4 +39,6 @@ def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetec
 
         counts = list(engine.map(detect, buckets))
         figures = {"staypoints": sum(n for n, _ in counts), "people_with_stays": sum(p for _, p in counts)}
+        told = {"plugin": product.staypoints.plugin, **parameters_of(staypoints)}
+        carry(lake, product, "traces", day, folder, staypoints=told)
         return write_figures(folder, figures)

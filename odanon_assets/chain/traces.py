@@ -13,6 +13,7 @@ from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.protocols import Engine, Source, TraceSource
+from odanon.reading.persons import spelling_of
 from odanon.reading.pseudonym import pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
 from odanon.trips.ready import validate_od, validate_trips
@@ -20,15 +21,22 @@ from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import what_is_read, write_origin
 
 FIGURES = (
-    Figure("points", "points", "location points kept", kind="count"),
-    Figure("people", "people", "people with points", kind="count"),
-    Figure("points_read", "points read", "rows of the source", kind="count"),
-    Figure("outside_window", "points outside", "rows of other days", kind="count"),
-    Figure("duplicates", "duplicates", "rows that repeat another", kind="count"),
+    Figure("points", "points", "location points kept", kind="count", tells_suppressed="yes"),
+    Figure("people", "people", "people with points", kind="count", tells_suppressed="yes"),
+    Figure("points_read", "points read", "rows of the source", kind="count", tells_suppressed="yes"),
+    Figure("outside_window", "points outside", "rows of other days", kind="count", tells_suppressed="yes"),
+    Figure("duplicates", "duplicates", "rows that repeat another", kind="count", tells_suppressed="yes"),
     Figure("quarantined", "bad rows", "rows put into quarantine", kind="count"),
-    Figure("quarantined_share", "of the rows are bad", "rows put into quarantine over rows read", unit="share"),
+    Figure(
+        "quarantined_share",
+        "of the rows are bad",
+        "rows put into quarantine over rows read",
+        "share",
+        tells_suppressed="yes",
+    ),
     Figure("unreadable_neighbours", "unreadable files", "of days around, passed over", kind="size"),
 )
 
@@ -38,19 +46,23 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
 
     A source of ready trips or OD rows passes this door too; its rows wait here for the stage that they enter.
     """
-    simulated, data = product.source.plugin == "simulated", product.data_sha256
+    start, end = day_window(day, product.zone)
+    origin = what_is_read(product, lake, source, start, end)
+    simulated, data = product.source.plugin == "simulated", origin["data_sha256"]
     salt = b"" if simulated else lake.salt(data, day)
     key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
-    start, end = day_window(day, product.zone)
     state = source_state(product, day)  # before it is read: what comes meanwhile counts as late
     with lake.new(product.product, "traces", day) as folder:
-        write_people(product, source, key, folder)
+        write_origin(folder, origin)
+        kinds = write_people(product, source, key, folder)
         if source.enters == "traces":
             tally, kept, people = _shuffle_points(
                 cast(TraceSource, source), start, end, product.context, key, engine, folder
             )
         else:
             tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
+        kinds.add(tally.ids)
+        kinds.refuse_mixed()
         figures = {
             "points": kept,
             "people": people,
@@ -71,12 +83,14 @@ def _shuffle_points(
 ) -> tuple[Tally, int, int]:
     """Points of a window and its context in buckets of whole people; returns the counts, points and people written."""
 
+    spelling = spelling_of(source)
+
     def read(part: Any) -> Iterator[pd.DataFrame]:
         return part.batches(start, end, context)
 
     def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
         tally = Tally()
-        points = validate(batch, start - context, end + context, tally)
+        points = validate(batch, start - context, end + context, tally, spelling)
         return points.assign(person=pseudonyms(points["person"], key)), tally
 
     tallies, buckets = engine.shuffle([source], read, prepare, folder)
@@ -85,6 +99,7 @@ def _shuffle_points(
         total.read += tally.read
         total.outside_window += tally.outside_window
         total.unreadable_neighbours += tally.unreadable_neighbours
+        total.ids.add(tally.ids)
         for reason, count in tally.reasons.items():
             total.reasons[reason] += count
     for bucket in buckets:
@@ -100,7 +115,9 @@ def _keep_ready(
     """Ready trips in buckets of people, or ready OD rows in one file; returns the counts, rows and people written."""
     tally = Tally()
     check = validate_trips if source.enters == "trips" else validate_od
-    parts = [check(batch, start, end, tally) for batch in getattr(source, source.enters)(start, end)]
+    parts = [
+        check(batch, start, end, tally, spelling_of(source)) for batch in getattr(source, source.enters)(start, end)
+    ]
     if not parts:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
     rows = pd.concat(parts, ignore_index=True)

@@ -17,10 +17,11 @@ from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.lake.origin import carry
 
 FIGURES = (
-    Figure("trips", "trips", "movements between stays that depart on the day", kind="count"),
-    Figure("people_with_trips", "people with trips", "people who moved", kind="count"),
+    Figure("trips", "trips", "movements between stays that depart on the day", kind="count", tells_suppressed="yes"),
+    Figure("people_with_trips", "people with trips", "people who moved", kind="count", tells_suppressed="yes"),
 )
 
 
@@ -43,6 +44,7 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Engine) -> dict[st
 
         counts = list(engine.map(build, buckets))
         figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
+        carry(lake, product, "staypoints", day, folder)
         return write_figures(folder, figures)
 
 

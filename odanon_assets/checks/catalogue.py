@@ -25,7 +25,7 @@ CHECKS = (
         "quarantine",
         True,
         "The share of bad rows stays below checks.max_quarantined.",
-        within_limit("traces", "quarantined_share", "the input rows are bad", "max_quarantined"),
+        within_limit("traces", "quarantined_share", "quarantined", "the input rows are bad", "max_quarantined"),
     ),
     LATE_DATA,
     Check("traces", "volume", False, "Points against the trailing weeks.", volume("traces", "points")),
@@ -40,7 +40,9 @@ CHECKS = (
         "unknown_zones",
         True,
         "The share of trips outside the zoning stays below checks.max_unknown_zone.",
-        within_limit("od", "unknown_zone_share", "the trips lie outside the zoning", "max_unknown_zone"),
+        within_limit(
+            "od", "unknown_zone_share", "unknown_zone_people", "the trips lie outside the zoning", "max_unknown_zone"
+        ),
     ),
     Check("od", "volume", False, "OD pairs against the trailing weeks.", volume("od", "od_pairs")),
     Check("hierarchy", "schema", True, "The tree has the declared columns.", schema("hierarchy")),

@@ -8,8 +8,10 @@ from datetime import date
 from odanon.checking import Verdict
 from odanon.gate.verifier import Finding
 from odanon.product import Product
+from odanon.risk.telling import coarse_share
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.decision import promise_kept
+from odanon_assets.gate.facts import other_origin
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.choice import open_store
@@ -17,7 +19,7 @@ from odanon_assets.stores.choice import open_store
 
 def verifier(product: Product, lake: Lake, day: date) -> Verdict:
     """What the verifier finds in the day, held against the promise of the product's file."""
-    findings = promise_kept(product, lake, day) or verify_day(product, lake, day)
+    findings = promise_kept(product, lake, day) or other_origin(product, lake, day) or verify_day(product, lake, day)
     return _of_findings(findings, "every flow keeps its promise")
 
 
@@ -36,12 +38,16 @@ def _of_findings(findings: list[Finding], well: str) -> Verdict:
 
 def budget(product: Product, lake: Lake, day: date) -> Verdict:
     """The suppressed share against the budget of the promise."""
-    share = lake.figures(product.product, "metrics", day)["S_share"]
+    figures = lake.figures(product.product, "metrics", day)  # in which few people look like none
+    share, told = (
+        figures["S_share"],
+        coarse_share(figures["S_share"], figures.get("left_out_people", 0), product.anonymize.promise.k),
+    )
     most = getattr(product.anonymize.instance, "suppression", 1.0)
     return Verdict(
         share <= most + 1e-9,
-        f"{share:.1%} of the trips are suppressed; the budget is {most:.0%}",
-        {"S": round(share, 4)},
+        f"about {told:.0%} of the trips are suppressed; the budget is {most:.0%}",
+        {"S": told},
     )
 
 

@@ -4,6 +4,7 @@ from datetime import date
 
 from odanon.checking import Verdict
 from odanon.product import Product
+from odanon.risk.bands import rounded_down
 from odanon_assets.checks.check import Check
 from odanon_assets.lake.lake import Lake
 
@@ -13,9 +14,10 @@ def _in_time(product: Product, lake: Lake, day: date) -> Verdict:
 
 
 def late_verdict(points: int, k: int) -> Verdict:
-    """Data that came for a published day; numbers below k stay unsaid."""
+    """Data that came for a published day, counted coarsely; numbers below k stay unsaid."""
     sentence = "the source changed after the day was published; what came is counted and not published"
-    return Verdict(False, sentence, {"late_points": points} if abs(points) >= k else {})
+    told = rounded_down(abs(points), k) * (1 if points > 0 else -1)
+    return Verdict(False, sentence, {"late_points": told} if told else {})
 
 
 LATE_DATA = Check("traces", "late_data", False, "Data for a published day is counted, not published.", _in_time)

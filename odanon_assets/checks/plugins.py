@@ -10,6 +10,7 @@ from odanon.checking import Verdict
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.choices import CheckChoice
+from odanon.risk.bands import rounded_down
 from odanon_assets.checks.check import Check, Run
 from odanon_assets.lake.lake import Lake
 
@@ -38,17 +39,18 @@ def plugin_check(choice: CheckChoice) -> Check:
     return Check(plugin.stage, choice.plugin.replace("-", "_"), plugin.blocking, summary, _run(choice))
 
 
-def _few(value: float, k: int) -> bool:
-    """Whether a number may count fewer than k people, which the UI must not show."""
-    return float(value).is_integer() and 0 < value < k
+def _fit(figures: dict[str, float], k: int) -> dict[str, float]:
+    """Figures fit for the UI: a whole number may count people, so it is told coarsely and from k on."""
+    whole = {name for name, value in figures.items() if float(value).is_integer() and value > 0}
+    fit = {name: rounded_down(int(value), k) if name in whole else value for name, value in figures.items()}
+    return {name: value for name, value in fit.items() if value or name not in whole}
 
 
 def _run(choice: CheckChoice) -> Run:
     def run(product: Product, lake: Lake, day: date) -> Verdict:
         try:
             verdict = choice.instance.run(LakeDay(lake, product.product, day))
-            k = product.anonymize.promise.k
-            return replace(verdict, figures={n: v for n, v in verdict.figures.items() if not _few(v, k)})
+            return replace(verdict, figures=_fit(verdict.figures, product.anonymize.promise.k))
         except OdanonError as error:
             return Verdict(False, str(error))
         except Exception as error:  # a stranger's mistake is told as one; its message may quote data

@@ -5,6 +5,8 @@ from datetime import date
 
 from odanon.checking import Verdict
 from odanon.product import Product
+from odanon.risk.bands import rounded
+from odanon.risk.telling import coarse_share
 from odanon_assets.checks.check import Run
 from odanon_assets.checks.history import usual
 from odanon_assets.lake.files import read_frame
@@ -25,24 +27,28 @@ def against_usual(stage: str, figure: str, limit_of: Callable[[Product], float])
         if value is None or before is None:
             return Verdict(True, "not enough earlier days to compare with")
         change = (value - before) / before if before else float(value != before)
-        limit = limit_of(product)
+        limit, told = (
+            limit_of(product),
+            rounded(change, 1),
+        )  # more digits would tell the count itself from an earlier one
         return Verdict(
             abs(change) <= limit,
-            f"{figure} changed by {change:+.0%} against the median of the days before; the limit is {limit:.0%}",
-            {"change": round(change, 3)},
+            f"{figure} changed by about {told:+.0%} against the median of the days before; the limit is {limit:.0%}",
+            {"change": told},
         )
 
     return run
 
 
-def within_limit(stage: str, figure: str, words: str, limit: str) -> Run:
-    """A share against a limit of the product file."""
+def within_limit(stage: str, figure: str, behind: str, words: str, limit: str) -> Run:
+    """A share against a limit of the product file; `behind` is the figure that counts who or what is behind it."""
 
     def run(product: Product, lake: Lake, day: date) -> Verdict:
-        share, most = lake.figures(product.product, stage, day).get(figure, 0.0), getattr(product.checks, limit)
-        if share <= most:
-            return Verdict(True, f"{share:.2%} of {words}; the limit is {most:.1%}", {"share": round(share, 5)})
-        return Verdict(False, f"{share:.1%} of {words}, above checks.{limit} = {most:.1%}", {"share": round(share, 5)})
+        figures, most = lake.figures(product.product, stage, day), getattr(product.checks, limit)
+        told = coarse_share(figures[figure], figures.get(behind, 0), product.anonymize.promise.k)
+        if figures[figure] <= most:
+            return Verdict(True, f"about {told:.1%} of {words}; the limit is {most:.1%}", {"share": told})
+        return Verdict(False, f"more of {words} than checks.{limit} = {most:.1%} allows", {"share": told})
 
     return run
 
@@ -75,7 +81,7 @@ def volumes_add_up(product: Product, lake: Lake, day: date) -> Verdict:
 def covers(product: Product, lake: Lake, day: date) -> Verdict:
     """Every tile of the matrix has a place in the hierarchy."""
     tiles = lake.figures(product.product, "od", day)["tiles"], lake.figures(product.product, "hierarchy", day)["tiles"]
-    return Verdict(tiles[0] <= tiles[1], f"the hierarchy has {tiles[1]} tiles, the matrix uses {tiles[0]}")
+    return Verdict(tiles[0] <= tiles[1], "the hierarchy has at least as many tiles as the matrix uses")
 
 
 def _off(missing: int) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odanon.errors import OdanonError
-from odanon.product import load_products
+from odanon.product import claimed_names
 from odanon_assets.commands.shared import store_of
 from odanon_assets.lake.places import products_folder
 from odanon_assets.stores.seal import folder_problems
@@ -30,4 +30,4 @@ def integrity(
 def _known_product(release: str) -> str | None:
     """The product of a release id when there is a file for it; a release may outlive the file."""
     name = release.rsplit("-", 2)[0]
-    return name if any(product.product == name for product in load_products(products_folder())) else None
+    return name if name in claimed_names(products_folder()) else None

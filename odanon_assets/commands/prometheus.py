@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from odanon.product import load_products
+from odanon.product import load_products, product_paths
 from odanon_assets.lake.files import write_text
 from odanon_assets.lake.places import products_folder
 from odanon_assets.platform.launch import open_instance
-from odanon_assets.platform.prometheus import exposition, product_samples
+from odanon_assets.platform.prometheus import broken_samples, exposition, product_samples
 
 PANEL = ("Run and watch", 3)
 
@@ -21,8 +21,11 @@ def prometheus(
 ) -> None:
     """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory."""
     with open_instance() as instance:
-        products = load_products(products_folder())
-        text = exposition([sample for product in products for sample in product_samples(product, instance)])
+        loaded = load_products(product_paths(products_folder()))
+        told = [sample for product in loaded.products for sample in product_samples(product, instance)]
+        text = exposition([*told, *broken_samples(loaded.broken)])
+    for sentence in loaded.broken.values():
+        typer.secho(f"odanon: left out: {sentence}", fg="red", err=True)
     if out is None:
         print(text, end="")
     else:

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from odanon.errors import OdanonError
-from odanon.product import Product, load_products
+from odanon.product import Product, load_named
 from odanon_assets.lake.places import default_root, products_folder
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
@@ -17,12 +16,8 @@ Reason = Annotated[str, typer.Option("--reason", help="Why; goes to the audit lo
 
 
 def find_product(name: str) -> Product:
-    """The product of this name, from the folder of product files."""
-    products = {product.product: product for product in load_products(products_folder())}
-    if name not in products:
-        known = f"there are {', '.join(products)}" if products else "there are no product files"
-        raise OdanonError(f"no product is called {name[:100]!r} in {products_folder()}; {known}")
-    return products[name]
+    """The product of this name, from the folder of product files; other files may be broken."""
+    return load_named(products_folder(), name)
 
 
 def store_of(product: str | None) -> Store:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from odanon.commands.figures import in_a_line
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product

@@ -28,7 +28,7 @@ _FLOW_FIELDS = (
     ("segment", "string", "Part of the population; all: everybody, in a flow that is not split."),
     ("origin_zone", "string", "Zone where the trips start."),
     ("destination_zone", "string", "Zone where the trips end."),
-    ("trips", "integer", "Number of trips; of a release about the population, its estimate."),
+    ("trips", "integer", "Number of trips; of a release about the population, its rounded estimate."),
     ("persons_band", "string", "Band of the number of people behind the flow."),
     ("release_id", "string", "Name of the release."),
 )
@@ -48,6 +48,7 @@ _MEDIA_TYPES = {
     ".gpkg": "application/geopackage+sqlite3",
     ".json": "application/json",
 }
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that spreadsheets run
 _FLOW_KEY = ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]
 
 
@@ -102,9 +103,19 @@ def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, produc
 
 def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
     plain = flows.assign(time_bin=flows["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    plain.to_csv(folder / "flows.csv", index=False, lineterminator="\n")
+    _inert(plain).to_csv(folder / "flows.csv", index=False, lineterminator="\n")
     table = pd.DataFrame(_with_text_tiles(zones)).assign(geometry=zones.geometry.to_wkt())
-    table.to_csv(folder / "zones.csv", index=False, lineterminator="\n")
+    _inert(table).to_csv(folder / "zones.csv", index=False, lineterminator="\n")
+
+
+def _inert(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before texts that a spreadsheet would run as a formula."""
+
+    def inert(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    return table.assign(**{name: table[name].astype(object).map(inert) for name in texts})
 
 
 def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:

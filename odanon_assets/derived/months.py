@@ -54,7 +54,8 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
             "flows": int(cells.groupby(_CELL, observed=True).ngroups),
             "trips": int(cells["trips"].sum()),
         }
-        return write_figures(folder, {**figures, "releases": sorted(releases.values())})
+        written = write_figures(folder, {**figures, "releases": sorted(releases.values())})
+    return {**written, "folder": str(month_folder(product, month))}  # readers get the file, and no path of the server
 
 
 def is_current(product: Product, month: date, store: Store) -> bool:

@@ -9,7 +9,7 @@ from odanon.gate.audit.published import PublishedMatrix
 from odanon.gate.verifier import Finding, added_up
 from odanon.product import Product
 from odanon_assets.gate.evidence import Tables, kept_tables, sharing, time_bins
-from odanon_assets.gate.facts import release_facts
+from odanon_assets.gate.facts import release_facts, without_paths
 from odanon_assets.gate.matrices import matrices, tells_promise, unreadable
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
@@ -28,7 +28,7 @@ def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Fin
     for manifest in sharing(lake, store, product, day):
         if manifest["release_id"] == facts["release_id"]:
             continue
-        same = {**manifest, "data_sha256": product.data_sha256}  # as far as anybody can tell
+        same = {**manifest, "data_sha256": facts["data_sha256"]}  # as far as anybody can tell
         kept = kept_tables(lake, manifest)
         if kept is None or not tells_promise(manifest):
             others.append(unreadable(same))
@@ -51,7 +51,8 @@ def _unlike(
     meeting = [(one, two) for one in candidate for two in published if one.overlaps(two)]
     if not meeting:
         return []
-    tiles = [json.dumps(told["parameters"]["zoning"], sort_keys=True, default=str) for told in (facts, manifest)]
+    # Manifests of earlier versions name the zoning's files by their paths.
+    tiles = [json.dumps(without_paths(told["parameters"]["zoning"]), sort_keys=True) for told in (facts, manifest)]
     if tiles[0] != tiles[1]:
         return [Finding("comparable", 1, f"the same people on other tiles, {where}")]
     capped = any(told["parameters"].get("contribution_cap") for told in (facts, manifest))

@@ -48,7 +48,7 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> Finding:
     public = bundle.flows.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
     shown = public.assign(band=public["persons_band"].fillna("").replace("nan", ""))[_SHOWN]
     verified = _verified(tables)
-    trips = verified["weight"].round() if parameters["unit"] == "population" else verified["trips"]
+    trips = verified["weight"] if parameters["unit"] == "population" else verified["trips"]
     verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
     counts = [frame.astype({"trips": "int64"}).astype("str").value_counts() for frame in (shown, verified)]
     wrong = int(counts[0].sub(counts[1], fill_value=0).abs().sum())

@@ -9,6 +9,7 @@ from odanon.product import Product
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.gate.bundles import unlike_tables
 from odanon_assets.gate.evidence import SEGMENTS, drop_unpublished, keep
+from odanon_assets.gate.facts import other_origin
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.bundle import Bundle
@@ -21,10 +22,11 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
     Call it while the day is held. The tables are verified and audited, and the bundle must show them and nothing else.
     The sentence that refuses names the rules, and the other release where there is one.
     """
-    shared = store.sharing(product.product, product.data_sha256, *window_of(bundle.manifest))
+    shared = store.sharing(product.product, bundle.manifest["data_sha256"], *window_of(bundle.manifest))
     drop_unpublished(lake, product.product, day, store, {other["release_id"] for other in shared})
     findings = (
         promise_kept(product, lake, day)
+        or other_origin(product, lake, day)
         or verify_day(product, lake, day)
         or unlike_tables(product, lake, day, bundle)
         or audit_day(product, lake, day, store)
@@ -38,10 +40,7 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
 
 
 def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:
-    """Whether a day's tables were made for the product as its file is now: as strict a promise, the same segments.
-
-    The file may have changed since, and a run may override parameters; both may only protect more.
-    """
+    """Whether a day's tables were made for the product as its file is now: as strict a promise, the same segments."""
     made = Promise.of(lake.figures(product.product, "anonymized", day)["parameters"])
     weaker = made.weaker_than(product.anonymize.promise)
     split = (lake.read(product.product, "anonymized", day) / SEGMENTS).is_file()

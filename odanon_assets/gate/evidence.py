@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
@@ -23,6 +24,7 @@ from odanon.product import Product
 from odanon.trips.bins import bin_instants
 from odanon_assets.lake.files import link, to_json, write_text
 from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.origin import origin_of
 from odanon_assets.stores.interface import Store, days_near, shares_input
 
 ROWS = "person_rows.parquet"
@@ -50,7 +52,9 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
         for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
             link(path, draft / path.name)  # stages replace their files and never write into them
         bins = time_bins(product, tables, day)
-        (draft / _FACTS).write_text(to_json({"manifest": manifest, "store": store.address, "time_bins": bins}))
+        keys = origin_of(lake, product.product, "anonymized", day)["keys"]
+        told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": keys}
+        (draft / _FACTS).write_text(to_json(told))
 
 
 def confirm(lake: Lake, manifest: dict[str, Any]) -> None:
@@ -73,20 +77,27 @@ def drop_unpublished(lake: Lake, product: str, day: date, store: Store, known: s
 
 
 def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[str, Any]]:
-    """Manifests of all releases, in this store or made from this lake, that share input with one of a day."""
-    start, end = day_window(day, product.zone)
-    what = product.product, product.data_sha256, start, end
+    """Manifests of all releases, in this store or made from this lake, that share input with one of a day.
+
+    What was read tells, not what the product's file says now. A file in common is enough, whatever the data are called.
+    """
+    origin = origin_of(lake, product.product, "anonymized", day)
+    start, end = day_window(day, ZoneInfo(origin["timezone"]))
+    what = product.product, origin["data_sha256"], start, end
     found = {manifest["release_id"]: manifest for manifest in store.sharing(*what)}
-    for manifest in _kept(lake, start, end):
-        if shares_input(manifest, *what):
+    for manifest, keys in _kept(lake, start, end):
+        called = {**manifest, "data_sha256": origin["data_sha256"]} if keys & {*origin["keys"]} else manifest
+        if shares_input(called, *what):
             found.setdefault(manifest["release_id"], manifest)
     return [found[name] for name in sorted(found)]
 
 
-def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[dict[str, Any]]:
+def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str]]]:
+    """Manifests that are kept, and the keys of what their releases were read from."""
     for day in days_near(start, end):
         for path in lake.root.glob(f"work/*/released/date={day}/*/{_FACTS}"):
-            yield json.loads(path.read_text())["manifest"]
+            told = json.loads(path.read_text())
+            yield told["manifest"], {*told.get("keys", ())}
 
 
 def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list[str]]] | None:

@@ -1,37 +1,79 @@
-"""What names a release and says with which others it shares input, read from the files of its day."""
+"""What names a release and says with which others it shares input, read from the files of its day.
 
+None of it is taken from the product's file, which may have changed since or been overridden (PRIVACY rule 19).
+"""
+
+import hashlib
+import os
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from odanon.gate.verifier import Finding
 from odanon.product import Product
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.origin import origin_of
 from odanon_assets.stores.bundle import release_id
 
 
 def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     """What names the release of a day's files and says with which others it shares input; part of its manifest."""
     parameters = lake.figures(product.product, "anonymized", day)["parameters"]
+    origin = origin_of(lake, product.product, "anonymized", day)
     input_hash = sha256(lake.read(product.product, "od", day) / ROWS)
     identity = {
         "input": input_hash,
         "parameters": parameters,
-        "hierarchy": product.hierarchy.model_dump(),
+        "hierarchy": origin["hierarchy"],
         "odanon": version("odanon"),
     }
     return {
         "release_id": release_id(product.product, day, identity),
         "product": product.product,
         "window_start": day.isoformat(),
-        "timezone": product.timezone,
-        "data_sha256": product.data_sha256,
+        "timezone": origin["timezone"],
+        "data_sha256": origin["data_sha256"],
         "input_sha256": input_hash,
         "parameters": {
-            **parameters,
-            "zoning": product.zoning.model_dump(),
-            "hierarchy": product.hierarchy.model_dump(),
+            **without_paths(parameters),
+            "zoning": without_paths(origin["zoning"]),
+            "hierarchy": without_paths(origin["hierarchy"]),
         },
         **({"segments": list(product.segmented)} if product.segmented else {}),
     }
+
+
+def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
+    """What the tables of a day were read from or made with that the product's file, as it is now, does not say."""
+    made = origin_of(lake, product.product, "anonymized", day)
+    plugins = ("source", "staypoints", "zoning", "hierarchy", "anonymize")
+    said = {
+        **{name: getattr(product, name).model_dump(mode="json") for name in plugins},
+        "dataset": product.dataset,
+        "timezone": product.timezone,
+    }
+    rows = origin_of(lake, product.product, "od", day)  # made again since, perhaps of other data
+    other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
+    what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
+    return [Finding("origin", len(other), what)] if other else []
+
+
+def without_paths(value: Any) -> Any:
+    """Parameters as readers may see them: instead of a path on the server, the digest of what lies there (PRIVACY rule 27)."""
+    if isinstance(value, dict):
+        return {key: without_paths(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_paths(item) for item in value]
+    if not isinstance(value, str) or not _is_path(value):
+        return value
+    path = Path(value)
+    return f"sha256:{sha256(path) if path.is_file() else hashlib.sha256(value.encode()).hexdigest()}"
+
+
+def _is_path(text: str) -> bool:
+    """Whether a parameter names a file or an address; a plain word or a time zone does not."""
+    path = Path(text)
+    return "://" in text or path.is_absolute() or ((path.suffix != "" or os.sep in text) and path.is_file())

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.parquet as pq
 
+from odanon.gate.drawn import telling
 from odanon.gate.release import area_tables, release_findings
 from odanon.gate.verifier import Finding, added_up, verify
 from odanon.model.files.releases import read_releases
@@ -45,6 +46,8 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     for at in sorted(bins.keys() & releases.keys()):
         release, here = releases[at], bins[at].drop(columns="time_bin")
         findings += release_findings(here, release, tree, tree, promise, overlapping=algorithm.overlapping)
+        told_by_areas = sum(telling(areas, tree) for areas in (release.origins, release.destinations))
+        findings.append(Finding("visited-areas", told_by_areas, "areas that list only tiles that somebody visited"))
         if at in split:
             areas = area_tables(release, tree, tree)
             findings += _verify_segments(here, release, split[at], areas, algorithm.overlapping, promise)

@@ -1,5 +1,7 @@
 """Where intermediates live: one folder per product, stage and day under the root."""
 
+import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -17,6 +19,7 @@ from odanon_assets.lake.files import locked, new_folder, to_json
 
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
 _PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
+ORIGIN = "origin.json"  # beside the tables of a stage: what they were read from
 _FIGURES_STAY = ("metrics", "released")
 # Folders of the root under which unfinished work lies, that of runs and that of what is made for readers.
 _SCRATCH = ("work", "published", "derived")
@@ -88,21 +91,14 @@ class Lake:
                 stack.enter_context(locked(self.root / "locks" / name))
             yield
 
+    def hidden(self, name: str) -> str:
+        """A digest of a name that can be compared within this lake and guessed by nobody outside."""
+        key = _made_once(self.root / "work" / ".names-key")
+        return hmac.new(key, name.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
+
     def salt(self, data_sha256: str, day: date) -> bytes:
         """The random part of the pseudonym key of a data set and day; made once, gone when it is forgotten."""
-        path = self._salt(data_sha256, day)
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-            draft.touch(mode=0o600)
-            draft.write_bytes(secrets.token_bytes(32))
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass  # another process made it first; its salt holds
-            finally:
-                draft.unlink()
-        return path.read_bytes()
+        return _made_once(self._salt(data_sha256, day))
 
     def _salt(self, data_sha256: str, day: date) -> Path:
         return self.root / "keys" / data_sha256 / day.isoformat()
@@ -128,6 +124,7 @@ class Lake:
             log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
             log.flush()
             os.fsync(log.fileno())
+        names = {data_sha256, *self._data_read(product, day)}
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
             if stage in _FIGURES_STAY:
@@ -135,12 +132,31 @@ class Lake:
                     path.unlink()
             else:
                 shutil.rmtree(folder, ignore_errors=True)
-        salt = self._salt(data_sha256, day)
-        for path in (
-            salt,
-            *salt.parent.glob(f".{salt.name}.*"),
-        ):  # a kill may leave the salt under its draft's name too
-            path.unlink(missing_ok=True)
+        for salt in (self._salt(name, day) for name in names):
+            salt.unlink(missing_ok=True)
+            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
+                path.unlink(missing_ok=True)
+
+    def _data_read(self, product: str, day: date) -> set[str]:
+        """The names of the data that a day's tables say they were read from."""
+        paths = [self.folder(product, stage, day) / ORIGIN for stage in _PERSONAL]
+        return {json.loads(path.read_text())["data_sha256"] for path in paths if path.is_file()}
+
+
+def _made_once(path: Path) -> bytes:
+    """Random bytes in a file for its owner alone."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        draft.touch(mode=0o600)
+        draft.write_bytes(secrets.token_bytes(32))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process made them first; they hold
+        finally:
+            draft.unlink()
+    return path.read_bytes()
 
 
 def _has_tables(folder: Path) -> bool:

@@ -41,6 +41,7 @@ from odanon_assets.platform.recovery import begin, finished_days, leave_to_peopl
 from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
 from odanon_assets.watch.progress import announce_end
+from odanon_assets.watch.quiet import hush_destructors
 
 DAYS_PER_RUN = 30
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
@@ -63,6 +64,7 @@ def product_assets(product: Product) -> AssetsDefinition:
     )
     def days(context: AssetExecutionContext) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
         begin(context.instance, context.run_id)
+        hush_destructors()
         plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
         stages = {key.path[-1] for key in context.selected_asset_keys}
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
@@ -119,7 +121,7 @@ def _recorded(
         case Made(stage, figures):
             metadata = {
                 **table_metadata(product, stage),
-                **stage_metadata(figures, product.anonymize.promise.k),
+                **stage_metadata(stage, figures, product.anonymize.promise.k),
             }
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
         case Shown():

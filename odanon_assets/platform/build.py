@@ -1,9 +1,13 @@
 """Everything Dagster shows of a list of products."""
 
+import re
 import warnings
+from collections.abc import Mapping
+from pathlib import Path
 
-from dagster import BetaWarning, Definitions, PreviewWarning, in_process_executor
+from dagster import AssetSpec, BetaWarning, Definitions, PreviewWarning, get_dagster_logger, in_process_executor
 
+from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.platform.assets import product_assets
 from odanon_assets.platform.derived_assets import month_asset, month_job, segment_asset
@@ -12,8 +16,13 @@ from odanon_assets.platform.schedules import product_job, product_schedule
 from odanon_assets.platform.sensors import alert_sensor, arrival_sensor, late_sensor, lost_run_sensor, month_sensor
 
 
-def build_definitions(products: list[Product]) -> Definitions:
-    """Definitions of these products."""
+def build_definitions(products: list[Product], broken: Mapping[Path, str] | None = None) -> Definitions:
+    """Definitions of these products; files that make none are told in the log and shown, with the reason."""
+    broken = broken or {}
+    if broken and not products:
+        raise OdanonError("; ".join(broken.values()))
+    for sentence in broken.values():
+        get_dagster_logger().error("a product file cannot be used, and its days are not run: %s", sentence)
     jobs = {product.slug: product_job(product) for product in products}
     schedules = [product_schedule(product, jobs[product.slug]) for product in products]
     arrivals = [made(product, jobs[product.slug]) for product in products for made in (arrival_sensor, late_sensor)]
@@ -25,7 +34,7 @@ def build_definitions(products: list[Product]) -> Definitions:
         assets = [made(product) for product in products for made in (product_assets, month_asset)]
     segments = [segment_asset(product) for product in products if product.segmented]
     return Definitions(
-        assets=[*assets, *segments],
+        assets=[*assets, *segments, *(_shown(path, sentence) for path, sentence in broken.items())],
         jobs=[*jobs.values(), *(month_job(product) for product in products)],
         schedules=[made for made in schedules if made is not None],
         sensors=[
@@ -38,3 +47,9 @@ def build_definitions(products: list[Product]) -> Definitions:
         executor=in_process_executor,
         resources={key: made for product in products for key, made in product_resources(product).items()},
     )
+
+
+def _shown(path: Path, sentence: str) -> AssetSpec:
+    """A product file that cannot be used, as an asset that nobody can run."""
+    key = re.sub(r"[^A-Za-z0-9_]", "_", path.stem)
+    return AssetSpec(["broken", key], group_name="broken", description=f"This product file cannot be used: {sentence}")

@@ -18,12 +18,10 @@ from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.columns import TABLES
-from odanon_assets.platform.metadata import stage_metadata
 
 PATIENCE_S = 3  # how long a day waits for the collector; the client alone would try for up to 40 seconds
 _SWITCHES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__TRANSPORT", "OPENLINEAGE__TRANSPORT__TYPE")
 _UPSTREAM = {stage.name: stage.upstream for stage in STAGES}
-_ROWS = {"traces": "points", "staypoints": "staypoints", "trips": "trips", "od": "od_pairs", "published": "flows"}
 
 
 class _Work(NamedTuple):
@@ -121,7 +119,7 @@ def _events(product: Product, day: date, run: str, work: _Work) -> Iterator[Any]
 
 
 def _output(product: Product, space: str, stage: str, figures: dict[str, Any]) -> Any:
-    """A stage's main table: its columns, the columns they come from, and how many rows it got."""
+    """A stage's main table: its columns, the columns they come from, and how many rows the public one got."""
     from openlineage.client.event_v2 import OutputDataset
     from openlineage.client.facet_v2 import column_lineage_dataset, output_statistics_output_dataset, schema_dataset
 
@@ -137,6 +135,7 @@ def _output(product: Product, space: str, stage: str, figures: dict[str, Any]) -
         facets["schema"] = schema_dataset.SchemaDatasetFacet(fields)
         facets["columnLineage"] = column_lineage_dataset.ColumnLineageDatasetFacet(lineage)
     counted: dict[str, Any] = {}
-    if (rows := stage_metadata(figures, product.anonymize.promise.k).get(_ROWS.get(stage, ""))) is not None:
-        counted["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
+    if stage == "published":  # rows of people could be subtracted from
+        rows = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(figures["flows"])
+        counted["outputStatistics"] = rows
     return OutputDataset(space, f"{product.product}.{stage}", facets=facets, outputFacets=counted)

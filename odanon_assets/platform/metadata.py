@@ -1,6 +1,6 @@
 """What the platform's UI shows of a stage: numbers that plot over days, links, columns; never rows.
 
-Counts of people or of their rows between 1 and k-1 are left out (PRIVACY rule 9).
+Whoever sees them may have the published tables too, so nothing may be subtracted to fewer than k (PRIVACY rules 9, 23).
 """
 
 import os
@@ -18,12 +18,14 @@ from dagster import (
 
 from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.risk.bands import rounded_down
+from odanon.risk.telling import told
 from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
 from odanon_assets.platform.partitions import asset_key
 
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
-_STEPS = (10, 5, 2, 1)
+_SHOWN_AS = {"min_persons": "min_people"}  # a band's edge, no count
 # What is told of every stage.
 _OF_RUNS = {
     figure.name: figure
@@ -35,28 +37,29 @@ _OF_RUNS = {
 }
 
 
-def stage_metadata(figures: dict[str, Any], k: int) -> dict[str, Any]:
-    """The figures of a stage fit for the UI, as they declare themselves; an undeclared number counts people."""
+def stage_metadata(stage: str, figures: dict[str, Any], k: int) -> dict[str, Any]:
+    """The figures of a stage fit for the UI, as they declare themselves; an undeclared number is not shown.
+
+    Before the metrics nobody knows how many people are behind what is left out. Counts that a reader could subtract
+    published numbers from are therefore shown by the last stage, which tells them as the manifest does.
+    """
+    declared = {**declared_figures(stage), **_OF_RUNS}
     shown: dict[str, Any] = {}
-    declared, few = {**declared_figures(), **_OF_RUNS}, 0 < figures.get("S", 0) < k
     for name, value in figures.items():
-        figure = declared.get(name)
-        if few and figure is not None and figure.tells_suppressed != "no":
-            continue
-        if isinstance(value, bool | str) or (figure is not None and figure.kind in ("ratio", "size")):
-            shown[name] = value
-        elif figure is not None and figure.kind == "fewest":
-            shown |= _smallest(value, k)
-        elif isinstance(value, int | float) and not 0 < value < k:
+        if isinstance(value, bool | str):
             shown[name] = value
         elif name == "reasons":
-            shown[name] = MetadataValue.json({reason: _masked(count, k) for reason, count in value.items()})
-        elif isinstance(value, dict):
+            shown[name] = MetadataValue.json(
+                {reason: n for reason, count in value.items() if (n := rounded_down(count, k))}
+            )
+        elif name == "parameters":
             shown[name] = MetadataValue.json(value)
+        elif name in declared and (fit := told(declared[name], value, k, figures.get("left_out_people"))) is not None:
+            shown[_SHOWN_AS.get(name, name)] = fit
     if "folder" in figures:
         shown["folder"] = MetadataValue.path(figures["folder"])
         shown["report"] = _report(Path(figures["folder"]))
-    return {name: value for name, value in shown.items() if value == value}  # a figure that is not a number is none
+    return shown
 
 
 def _report(folder: Path) -> MetadataValue:
@@ -65,15 +68,6 @@ def _report(folder: Path) -> MetadataValue:
     if served:
         return MetadataValue.url(f"{served}/{folder.parents[1].name}/releases/{folder.name}/report.html")
     return MetadataValue.path(folder / "report.html")
-
-
-def _smallest(people: float, k: int) -> dict[str, int]:
-    """The lower edge of the band of the smallest flow; nothing when it is below k, which the verifier reports."""
-    return next(({"min_people": k * step} for step in _STEPS if people >= k * step), {})
-
-
-def _masked(count: int, k: int) -> int | str:
-    return f"below {k}" if 0 < count < k else count
 
 
 def table_metadata(product: Product, stage: str) -> dict[str, Any]:

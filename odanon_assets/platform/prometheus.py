@@ -2,9 +2,10 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from pathlib import Path
 
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus
 
@@ -15,6 +16,7 @@ from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 
 _HELP = {
+    "odanon_product_broken": "product files that cannot be used; `odanon check` says why",
     "odanon_published_days": "days that show a release",
     "odanon_last_published_day_seconds": "start of the latest published day, seconds since 1970",
     "odanon_failed_days": "days whose latest attempt failed",
@@ -61,6 +63,11 @@ def product_samples(product: Product, instance: DagsterInstance) -> Iterator[Sam
     yield from _stages(product, instance)
     yield from _checks(product, instance)
     yield Sample("odanon_failed_days", {"product": product.product}, len(failed_days(product, instance)))
+
+
+def broken_samples(broken: Iterable[Path]) -> Iterator[Sample]:
+    """A sample for every product file that cannot be used."""
+    return (Sample("odanon_product_broken", {"file": path.name}, 1) for path in broken)
 
 
 def failed_days(product: Product, instance: DagsterInstance) -> list[str]:

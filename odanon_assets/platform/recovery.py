@@ -78,7 +78,7 @@ def record_published(instance: DagsterInstance, product: Product, days: Iterable
         for day in days:
             figures = lake.folder(product.product, stage.name, day) / "figures.json"
             if day.isoformat() not in known and figures.exists():
-                metadata = stage_metadata(json.loads(figures.read_text()), product.anonymize.promise.k)
+                metadata = stage_metadata(stage.name, json.loads(figures.read_text()), product.anonymize.promise.k)
                 made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
                 instance.report_runless_asset_event(made)
 

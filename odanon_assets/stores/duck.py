@@ -47,17 +47,27 @@ def session_over(folders: list[Path]) -> "DuckDBPyConnection":
     return session
 
 
-def answer(session: "DuckDBPyConnection", sql: str) -> pd.DataFrame:
-    """The rows of one reading query."""
+def answer(folders: list[Path], sql: str) -> pd.DataFrame:
+    """The rows of one reading query, which sees the views over the releases and no other file, variable or setting."""
     import duckdb
 
+    session = session_over(folders)
+    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet")]
+    session.execute("SET python_enable_replacements = false")
+    session.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files)}]")
+    session.execute("SET enable_external_access = false")
+    session.execute("SET lock_configuration = true")
     try:
-        found = session.sql(sql)
+        statements = session.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise OdanonError("only one query that reads is answered; ask with one SELECT")
+        return session.execute(statements[0]).df()
     except duckdb.Error as error:
         raise OdanonError(f"DuckDB does not accept the query: {str(error).splitlines()[0]}") from None
-    if found is None:
-        raise OdanonError("the statement gives no rows; ask with SELECT")
-    return found.df()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime) -> pd.DataFrame:

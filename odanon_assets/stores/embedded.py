@@ -2,6 +2,7 @@
 
     published/<product>/releases/<release id>/flows.parquet, zones.parquet, report.html, release.json
     published/<product>/windows/<date>.json      names the release of that window and its history
+    audit/<product>/<date>.json                  who did each act of the window, and why; restricted
 
 A release is visible once its window's pointer names it; the pointer is written last and carries the audit entries of
 its window, so that a release and its entry appear in one step.
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
+
+_WHO = ("by_name", "reason", "user")  # of an act, for the publisher alone
 
 
 @dataclass(frozen=True)
@@ -156,22 +159,27 @@ class EmbeddedStore:
 
     def audit_log(self) -> pd.DataFrame:
         entries = [
-            {**entry, "product": product, "window_start": window}
+            {**entry, **notes.get(_key(entry), {}), "product": product, "window_start": window}
             for product in self._products()
-            for window, entry in self._history(product)
+            for window in self._windows(product)
+            for notes in [self._notes(product, window)]
+            for entry in self._pointer(product, window)["history"]
         ]
         entries.sort(key=lambda entry: entry["at"])
         return pd.DataFrame(entries, columns=list(AUDIT_COLUMNS))
 
     def connect(self) -> "DuckDBPyConnection":
         """A DuckDB session with the views `flows`, `zones`, `releases` and `metrics` over everything published."""
+        return session_over(self._something_published())
+
+    def query(self, sql: str) -> pd.DataFrame:
+        return answer(self._something_published(), sql)
+
+    def _something_published(self) -> list[Path]:
         folders = self.releases()
         if not folders:
             raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
-        return session_over(folders)
-
-    def query(self, sql: str) -> pd.DataFrame:
-        return answer(self.connect(), sql)
+        return folders
 
     def flow(
         self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
@@ -220,8 +228,21 @@ class EmbeddedStore:
             raise OdanonError(f"the release {release_id} was purged; only its manifest is left")
         return read_parts(folder)
 
+    def _notes(self, product: str, window_start: date | str) -> dict[str, dict[str, Any]]:
+        """Who did each act of a window, and why: beside what is public, not in it (PRIVACY rule 27)."""
+        path = self._notes_path(product, window_start)
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def _notes_path(self, product: str, window_start: date | str) -> Path:
+        return self.root / "audit" / product / f"{window_start}.json"
+
     def _point(self, product: str, window_start: date, release: str | None, history: list[dict[str, Any]]) -> None:
-        pointer: dict[str, Any] = {"release_id": release, "history": history}
+        """Write who and why first, then the pointer, which makes the act true."""
+        fresh = {_key(entry): {name: entry[name] for name in _WHO if name in entry} for entry in history}
+        notes = {**self._notes(product, window_start), **{key: note for key, note in fresh.items() if note}}
+        write_text(self._notes_path(product, window_start), to_json(notes))
+        acts = [{name: value for name, value in entry.items() if name not in _WHO} for entry in history]
+        pointer: dict[str, Any] = {"release_id": release, "history": acts}
         if release is not None:
             pointer["manifest_sha256"] = sha256(self._home(product) / "releases" / release / MANIFEST)
         write_text(self._home(product) / "windows" / f"{window_start}.json", to_json(pointer))
@@ -243,6 +264,11 @@ def _write_release(bundle: Bundle, folder: Path) -> None:
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
     files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
     (folder / MANIFEST).write_text(sealed_manifest(bundle, files), encoding="utf-8")
+
+
+def _key(entry: dict[str, Any]) -> str:
+    """What names an act among those of its window."""
+    return f"{entry['at']} {entry['act']} {entry['release_id']}"
 
 
 def _entry(what: str, release_id: str, act: Act | None) -> dict[str, Any]:

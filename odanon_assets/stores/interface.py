@@ -137,11 +137,15 @@ def shares_input(manifest: dict[str, Any], product: str, data_sha256: str, start
 
 
 def data_locks(manifest: dict[str, Any]) -> list[str]:
-    """Names of locks, in order, of which any two releases that share input have one in common."""
+    """Names of locks, in order, of which any two releases of the same data and time have one in common."""
+    return [f"{manifest.get('data_sha256')} {day}" for day in day_locks(manifest)]
+
+
+def day_locks(manifest: dict[str, Any]) -> list[str]:
+    """The same of any two releases of the same time: they may have files in common though their data have other names."""
     start, end = window_of(manifest)
     last = (end - timedelta(microseconds=1)).date()
-    days = [start.date() + timedelta(days=n) for n in range((last - start.date()).days + 1)]
-    return [f"{manifest.get('data_sha256')} {day}" for day in days]
+    return [f"{start.date() + timedelta(days=n)}" for n in range((last - start.date()).days + 1)]
 
 
 def days_near(start: datetime, end: datetime) -> list[date]:

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+_ASK = """
+DO $$
+DECLARE answer refcursor := 'odanon_answer';
+BEGIN
+    OPEN answer FOR EXECUTE current_setting('odanon.query');
+END
+$$
+"""
+
+
 @dataclass(frozen=True, repr=False)
 class PostgisStore:
     """Releases in a PostgreSQL database with PostGIS."""
@@ -180,9 +190,10 @@ class PostgisStore:
         with transaction(self.url) as connection:
             execute(connection, "SET TRANSACTION READ ONLY")
             execute(connection, "SET LOCAL search_path = published, odanon, public")
-            result = connection.execution_options(no_parameters=True).exec_driver_sql(sql)
-            if not result.returns_rows:
-                raise OdanonError("the statement gives no rows; ask with SELECT")
+            execute(connection, "SELECT set_config('odanon.query', :sql, true)", {"sql": sql})
+            # A cursor takes one query that gives rows: whoever adds a COMMIT cannot leave the read-only transaction.
+            execute(connection, _ASK)
+            result = execute(connection, "FETCH ALL FROM odanon_answer")
             return pd.DataFrame(result.all(), columns=list(result.keys()))
 
     def flow(

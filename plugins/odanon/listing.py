@@ -7,19 +7,19 @@ the help tells what its source shows to be broken, and the call whatever else is
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from typing import Any
 
 from odanon.errors import OdanonError
+from odanon.offered import AMBIGUOUS, TAKEN, offered, packages
 
 GROUP = "odanon.commands"
 PANELS = ("Run and watch", "One table", "Traces", "Stores", "Plugins", "Other packages")
 _UNPLACED = (PANELS[-1], 0)
-_AMBIGUOUS = "two installed packages offer it; uninstall or rename one of them"
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class Offer:
 
     name: str
     points: tuple[EntryPoint, ...]
+    losing: tuple[EntryPoint, ...]
 
     @property
     def packages(self) -> str:
-        return ", ".join(sorted({point.dist.name if point.dist else "an unknown package" for point in self.points}))
+        return packages(self.points)
 
     def broken(self, why: str, error: BaseException | None = None) -> OdanonError:
         """The sentence of a command that cannot be called, with the first line of what a stranger's module says."""
@@ -42,7 +43,7 @@ class Offer:
     def load(self) -> Any:
         """What is behind the command; whatever goes wrong with a stranger's module is one sentence."""
         if len(self.points) > 1:
-            raise self.broken(_AMBIGUOUS)
+            raise self.broken(AMBIGUOUS)
         try:
             return self.points[0].load()
         except (Exception, SystemExit) as error:
@@ -64,18 +65,17 @@ class _BrokenError(Exception):
 
 def offers() -> list[Offer]:
     """All commands by name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        found.setdefault(point.name, {})[point.value] = point
-    return [Offer(name, tuple(points.values())) for name, points in found.items()]
+    return [Offer(name, found.points, found.losing) for name, found in offered(GROUP).items()]
 
 
 def listing(offer: Offer) -> Listing:
     """What the help says of a command; of a broken one, that it is broken and why."""
     try:
         if len(offer.points) > 1:
-            raise _BrokenError(_AMBIGUOUS)
-        return _read(offer.points[0])
+            raise _BrokenError(AMBIGUOUS)
+        line = _read(offer.points[0])
+        lost = f" (**broken**: the one of {packages(offer.losing)}: {TAKEN})" if offer.losing else ""
+        return replace(line, help=line.help + lost)
     except Exception as error:  # whatever a stranger's source looks like
         why = str(error) if isinstance(error, _BrokenError) else f"{type(error).__name__} when it was read"
         return Listing(f"**broken** ({offer.packages}): {why}", *_UNPLACED)

@@ -52,6 +52,14 @@ class OdSource(Source, Protocol):
 
 
 @runtime_checkable
+class NamesFiles(Protocol):
+    """A source that reads files."""
+
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The real names of the files of [start, end), in order."""
+
+
+@runtime_checkable
 class TellsState(Protocol):
     """A source that notices late data."""
 
@@ -98,6 +106,14 @@ class HierarchyBuilder(Protocol):
     def build(self, tiles: Tiles) -> Hierarchy: ...
 
 
+@runtime_checkable
+class ChoosesExtent(Protocol):
+    """A hierarchy that grows over whatever tiles it is given, and says which of them tell nothing of single people."""
+
+    def extent(self, label: ObjectArray, tile: npt.NDArray[Any], visitor: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
+        """For every label whether the tree may stand on it; `tile` and `visitor` number who was where."""
+
+
 class Anonymizes(Protocol):
     """Makes releases (`odanon.anonymizers`); `odanon.api.Anonymizer` brings all but `anonymize`.
 
@@ -140,7 +156,9 @@ class DayCheck(Protocol):
 class Engine(Protocol):
     """Spreads work (`odanon.engines`)."""
 
-    buckets: int
+    @property
+    def buckets(self) -> int:
+        """How many parts a day's people are in."""
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]: ...
 

@@ -1,16 +1,16 @@
 """Finding plugins: every installed distribution may add some through entry points (ARCHITECTURE, Plugins)."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
 from odanon.model.promise import Promise
+from odanon.offered import AMBIGUOUS, TAKEN, Offered, offered, packages
 from odanon.plugin import parameters_of
 
 # stage -> (entry-point group, what a plugin of this stage must have)
@@ -26,6 +26,8 @@ STAGES = {
     "engine": ("odanon.engines", ("map", "shuffle")),
     "notify": ("odanon.notifiers", ("notify",)),
 }
+
+UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")  # what pydantic calls it
 
 
 @dataclass(frozen=True)
@@ -112,18 +114,17 @@ class Broken:
 
 
 @cache
-def _entry_points(stage: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Entry points by name; more than one where installed packages offer different plugins of one name."""
-    group, _ = STAGES[stage]
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in sorted(entry_points(group=group), key=lambda p: (p.name, p.value)):
-        found.setdefault(point.name, {})[point.value] = point
-    return {name: tuple(points.values()) for name, points in found.items()}
+def _offered(stage: str) -> dict[str, Offered]:
+    return offered(STAGES[stage][0])
 
 
 def installed(stage: str) -> list[Plugin | Broken]:
     """Every plugin of a stage by name, the broken ones too."""
-    return [_load(stage, name) for name in sorted(_entry_points(stage))]
+    found: list[Plugin | Broken] = []
+    for name, offer in sorted(_offered(stage).items()):
+        found.append(_load(stage, name))
+        found += [Broken(stage, name, packages((point,)), TAKEN) for point in offer.losing]
+    return found
 
 
 def names(stage: str) -> list[str]:
@@ -133,10 +134,9 @@ def names(stage: str) -> list[str]:
 
 def find(stage: str, name: str) -> Plugin:
     """The plugin of this stage and name; an unknown name gets the nearest ones."""
-    points = _entry_points(stage)
-    if name not in points:
-        near = difflib.get_close_matches(name, points, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"installed are: {', '.join(sorted(points)) or 'none'}"
+    known = _offered(stage)
+    if name not in known:
+        hint = _nearest(name, known) or f"installed are: {', '.join(sorted(known)) or 'none'}"
         raise OdanonError(f"no {stage} plugin is called {name!r}; {hint} (`odanon plugins` lists them)")
     found = _load(stage, name)
     if isinstance(found, Broken):
@@ -146,10 +146,10 @@ def find(stage: str, name: str) -> Plugin:
 
 @cache
 def _load(stage: str, name: str) -> Plugin | Broken:
-    points = _entry_points(stage)[name]
-    owners = ", ".join(sorted({point.dist.name if point.dist else "unknown" for point in points}))
+    points = _offered(stage)[name].points
+    owners = packages(points)
     if len(points) > 1:
-        return Broken(stage, name, owners, "two installed packages offer it; uninstall or rename one of them")
+        return Broken(stage, name, owners, AMBIGUOUS)
     try:
         cls = points[0].load()
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
@@ -173,28 +173,38 @@ def name_of(stage: str, cls: type) -> str:
     """The name under which a class is installed, or the class's own."""
     value = f"{cls.__module__}:{cls.__qualname__}"
     return next(
-        (name for name, points in _entry_points(stage).items() if value in {p.value for p in points}), cls.__name__
+        (name for name, found in _offered(stage).items() if value in {point.value for point in found.points}),
+        cls.__name__,
     )
 
 
 def create(stage: str, name: str, parameters: dict[str, Any]) -> Any:
     """A validated plugin; a bad parameter is one sentence."""
+    found = find(stage, name)
     try:
-        return find(stage, name).create(parameters)
+        return found.create(parameters)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or name
-        raise OdanonError(f"{key}: {explain(first)}") from None
+        known = [parameter.name for parameter in found.parameters]
+        raise OdanonError(f"{key}: {explain(first, known)}") from None
 
 
-def explain(error: Any) -> str:
-    """What is wrong with a value and what to do, from one of pydantic's error records."""
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """The question whether a known name was meant, or nothing."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def explain(error: Any, known: Iterable[str] = ()) -> str:
+    """What is wrong with a value and what to do, from one of pydantic's error records; `known` keys may stand there."""
     kind, context = error["type"], error.get("ctx", {})
     match kind:
         case "missing" | "missing_keyword_only_argument":
             return "this key is missing; add it"
-        case "extra_forbidden" | "unexpected_keyword_argument":
-            return "there is no such key here; remove it or correct its spelling"
+        case _ if kind in UNKNOWN_KEY:
+            hint = _nearest(str(error["loc"][-1]), known) if error["loc"] else ""
+            return f"there is no such key here; {hint or 'remove it or correct its spelling'}"
         case "greater_than_equal":
             return f"too small; give {context['ge']} or more"
         case "greater_than":

@@ -140,7 +140,7 @@ def test_the_folder_is_what_the_page_shows(page: Page) -> None:
 
 @each_page
 def test_only_stable_names_are_used(page: Page) -> None:
-    stable = {"odanon", "odanon.api", "odanon.testing"}
+    stable = {"odanon", "odanon.api", "odanon.testing", "odanon_assets.api", "odanon_assets.testing"}
     for name, content in page.files.items():
         if name.endswith(".py"):
             nodes = list(ast.walk(ast.parse(content)))
@@ -193,7 +193,7 @@ def test_product_files_may_name_them(site: Site, tmp_path: Path) -> None:
     named = {name: page.product for name, page in PAGES.items() if page.product}
     assert named.keys() == PAGES.keys() - {"commands"}
     for name, product in named.items():
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({**SMALL, **product}))
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({**SMALL, "product": name, **product}))
     done = site.run("odanon", "check", *sorted(tmp_path.iterdir()))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("is fine") == len(named)

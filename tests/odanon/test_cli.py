@@ -6,7 +6,7 @@ import pytest
 from product_example import small_product
 from typer.testing import CliRunner
 
-from odanon import cli
+from odanon import cli, registry
 from odanon.errors import OdanonError
 
 RUN = CliRunner()
@@ -23,6 +23,20 @@ def test_plugins_show_parameters_and_meaning() -> None:
     assert "staypoints: dwell" in shown
     assert "radius_m" in shown
     assert "largest distance" in shown
+
+
+def test_plugins_show_the_limits_of_anonymisers() -> None:
+    shown = " ".join(RUN.invoke(cli.main, ["plugins", "anonymize"]).output.split())
+    assert (
+        "keeps: k_population, k_areas, min_tiles, max_tiles, contribution_cap, report_small refuses: max_dominance"
+        in shown
+    )
+    assert "not verified: nobody can count its flows again" in shown
+
+
+def test_a_parameter_that_is_not_known_gets_the_nearest() -> None:
+    with pytest.raises(OdanonError, match=r"min_tile: there is no such key here; did you mean 'min_tiles'\?"):
+        registry.create("anonymize", "uniform", {"min_tile": 3})
 
 
 def test_check_accepts_a_good_file(workspace: Path) -> None:

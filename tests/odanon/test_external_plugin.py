@@ -35,6 +35,8 @@ raising = odanon_broken.raising:Thing
 gone = odanon_broken.gone:Thing
 [odanon.stores]
 nameless = odanon_broken.methodless:Other
+[odanon.hierarchies]
+h3 = odanon_broken.methodless:Thing
 [odanon.commands]
 raising = odanon_broken.raising:call
 """,
@@ -184,7 +186,7 @@ def test_the_metric_is_in_the_metadata_of_the_ui(house: House, published: str) -
         "import json; from datetime import date; from odanon_assets.lake.lake import Lake;"
         "from odanon_assets.lake.places import default_root; from odanon_assets.platform.metadata import stage_metadata;"
         f"figures = Lake(default_root()).figures('small', 'metrics', date.fromisoformat('{DAY}'));"
-        "shown = stage_metadata(figures, 20); print(json.dumps({name: shown.get(name) for name in ('lopsided', 'lopsided_flows')}))"
+        "shown = stage_metadata('metrics', figures, 20); print(json.dumps({name: shown.get(name) for name in ('lopsided', 'lopsided_flows')}))"
     )
     done = house.run("python", "-c", script)
     assert done.returncode == 0, done.stderr
@@ -201,8 +203,10 @@ def test_broken_plugins_are_named_and_say_why(house: House) -> None:
         ("metrics", "raising", "RuntimeError when it was loaded"),
         ("checks", "gone", "ModuleNotFoundError when it was loaded"),
         ("store", "nameless", "AttributeError when it was loaded"),
+        ("hierarchy", "h3", "the name belongs to odanon; rename it"),
     ):
         assert f"{stage}: {name}  (odanon-broken)\n  broken: {why}" in listed
+    assert "hierarchy: h3  (odanon)\n  Parents of H3 tiles" in listed
     assert "may quote data" not in listed
     assert "broken (odanon-broken): its module raises" in house.odanon("--help")
 

@@ -105,9 +105,17 @@ def allowed(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> bool:
     if promise.k_population is not None:
         enough = enough and float(od.weight[rows].sum()) >= promise.k_population
     if promise.max_dominance is not None:
-        counted = counted_trips(od, rows, promise)
-        enough = enough and max(counted) <= promise.max_dominance * sum(counted)
+        for counted in (counted_trips(od, rows, promise), weights(od, rows) if promise.unit == "population" else [0]):
+            enough = enough and max(counted) <= promise.max_dominance * sum(counted)
     return enough
+
+
+def weights(od: ODMatrix, rows: np.ndarray) -> list[float]:
+    """What each person behind a flow weighs."""
+    by_person: dict[int, float] = {}
+    for person, weight in zip(od.person[rows].tolist(), od.weight[rows].tolist(), strict=True):
+        by_person[person] = by_person.get(person, 0) + weight
+    return list(by_person.values())
 
 
 def counted_trips(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> list[int]:
@@ -203,6 +211,7 @@ def limits(cls: type) -> st.SearchStrategy:
             {"unit": "trips", "k_areas": 12, "report_small": False},
             {"unit": "persons", "max_tiles": 3},
             {"unit": "persons", "max_dominance": 0.4},
+            {"unit": "population", "k_population": 3.25, "max_dominance": 0.4},
             {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
         ]
     )

@@ -74,6 +74,7 @@ def promises(cls: type, **fixed: Any) -> st.SearchStrategy:
             {"unit": "persons", "min_tiles": 2},
             {"unit": "trips", "min_tiles": 2},
             {"unit": "persons", "max_dominance": 0.4},
+            {"unit": "population", "k_population": 2.75, "max_dominance": 0.4},
             {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
             {"unit": "persons", "contribution_cap": 1},
         ]
@@ -101,4 +102,8 @@ def allowed(od: ODMatrix, pairs: list[int], promise: Anonymizer) -> bool:
     if promise.max_dominance is None:
         return True
     counted = [min(trips, promise.contribution_cap or trips) for trips in by_person.values()]
-    return max(counted) <= promise.max_dominance * sum(counted)
+    weighed: Counter[int] = Counter()
+    if promise.unit == "population":
+        for person, weight in zip(od.person[rows].tolist(), od.weight[rows].tolist(), strict=True):
+            weighed[person] += weight
+    return all(max(all_, default=0) <= promise.max_dominance * sum(all_) for all_ in (counted, weighed.values()))

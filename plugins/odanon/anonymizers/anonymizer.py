@@ -58,6 +58,11 @@ class Anonymizer(Promise, ABC):
                 "k_areas limits areas of the hierarchy and report_small adds rests of it; keep one of them"
             )
 
+    @classmethod
+    def limits(cls) -> dict[str, bool]:
+        """Every limit, and whether releases keep it."""
+        return {name: name in cls.keeps for name in LIMITS}
+
     @abstractmethod
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """The release of one matrix, every flow of which keeps the promise."""

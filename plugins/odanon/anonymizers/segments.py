@@ -16,7 +16,7 @@ from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import TOTAL, Release
+from odanon.model.release import TOTAL, Release, estimates
 
 
 def split_by_segment(
@@ -88,7 +88,7 @@ def _counts(
     inside = row_flow >= 0
     counts: dict[str, npt.NDArray | pd.arrays.IntegerArray] = {}
     if od.weight is not None:
-        counts["weight"] = np.bincount(row_flow[inside], od.weight[inside], n_flows)
+        counts["weight"] = estimates(od, pair_flow, n_flows)
     if od.person is None:
         return {**counts, "trips": np.bincount(row_flow[inside], od.trips[inside], n_flows).astype(np.int64)}
     n_people = int(od.person.max(initial=0)) + 1

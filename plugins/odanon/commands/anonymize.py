@@ -13,7 +13,7 @@ from odanon.commands.table_options import with_table
 from odanon.commands.values import plugin_parameters
 from odanon.door import release
 from odanon.errors import OdanonError
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.write import write_folder
 
@@ -42,6 +42,8 @@ def anonymize(
     console = Console(stderr=True)
     promised = {"k": k, "unit": unit, "suppression": suppression}
     anonymizer = registry.create("anonymize", algorithm, {**promised, **plugin_parameters(parameter)})
+    if not anonymizer.verifiable:
+        console.print(f"{algorithm} makes flows that nobody can count again: they will not be verified", style="yellow")
     with console.status(f"reading {table.path} ...") as status:
         loaded = table.load()
         matrices, tree = loaded.matrices, loaded.tree
@@ -49,11 +51,14 @@ def anonymize(
         released = release(matrices, tree, anonymizer)
         status.update("writing ...")
         write_folder(out, released, tree, loaded.tiles, anonymizer, algorithm)
-    _print_figures(released.figures, out, noisy=not released.verified)
+    _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
+    use = "to hand out" if released.verified else "to compare with, not verified and not to hand out as they are"
+    typer.echo(f"written to {out}: flows.parquet and zones.parquet {use};")
+    typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")
 
 
-def _print_figures(figures: dict[str, float], out: Path, *, noisy: bool) -> None:
+def _print_figures(figures: dict[str, float], *, noisy: bool) -> None:
     """The volumes, and every figure that is declared a headline; noise makes what was left out meaningless."""
     told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
     typer.echo(f"{told}, noise included" if noisy else told)
@@ -63,5 +68,3 @@ def _print_figures(figures: dict[str, float], out: Path, *, noisy: bool) -> None
     for name in (*headlines, "min_persons"):
         if (value := figures.get(name, nan)) == value:
             typer.echo(in_a_line(declared[name], value))
-    typer.echo(f"written to {out}: flows.parquet and zones.parquet to hand out;")
-    typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")

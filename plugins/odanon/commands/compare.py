@@ -15,10 +15,10 @@ from odanon.commands.table_options import with_table
 from odanon.commands.values import duration
 from odanon.compare.cross import cross_table
 from odanon.compare.page import comparison_page
-from odanon.compare.plan import Case, Plan, cases, crossed
+from odanon.compare.plan import NOT_VERIFIED, Case, Plan, cases, crossed
 from odanon.compare.runner import run_plan, tidy
 from odanon.errors import OdanonError
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.tables.read import Loaded, TableInput
 
@@ -65,7 +65,8 @@ def compare(
             results.append(result)
             case = result["case"]
             segment = f" {case['segment']}" if by else ""
-            told = f"{case['algorithm']} k={case['k']}{segment}: {result['status']}"
+            proven = "" if result.get("verified", True) else f", {NOT_VERIFIED}"
+            told = f"{case['algorithm']} k={case['k']}{segment}: {result['status']}{proven}"
             why = f" ({result['message']})" if result.get("message") else ""
             progress.console.print(f"{told}{why}", highlight=False, markup=False)
             progress.advance(task)
@@ -112,7 +113,7 @@ def _columns(name: str) -> tuple[str, ...]:
         who = ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below")
         return (*who, "origins", "destinations", *(figure.name for figure in headed if figure.headline))
     measured = [figure.name for figure in headed]
-    return ("algorithm", "k", "status", *measured, "origin_areas", "destination_areas", "cpu_s", "peak_mb")
+    return ("algorithm", "k", "status", "verifier", *measured, "origin_areas", "destination_areas", "cpu_s", "peak_mb")
 
 
 def _cell(column: str, value: Any) -> str:

@@ -1,5 +1,6 @@
 """`odanon plugins`: what is installed."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from rich.table import Table
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.metrics.declared import refused_metrics
 
 PANEL = ("Plugins", 1)
 
@@ -18,15 +20,30 @@ def plugins(
     """List the installed plugins with their parameters."""
     if stage is not None and stage not in registry.STAGES:
         raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
-    console = Console()
+    console, refused = Console(), refused_metrics()
     for found in (found for name in registry.STAGES if stage in (None, name) for found in registry.installed(name)):
         console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
-        if isinstance(found, registry.Broken):
-            console.print(f"  [red]broken: {found.why}[/red]", highlight=False)
+        why = found.why if isinstance(found, registry.Broken) else None
+        if found.stage == "metrics":
+            why = why or refused.get(found.name)
+        if isinstance(found, registry.Broken) or why is not None:
+            console.print(f"  [red]broken: {why}[/red]", highlight=False)
             continue
         console.print(f"  {found.summary}", highlight=False)
+        for line in _limits(found.cls) if found.stage == "anonymize" else ():
+            console.print(f"  {line}", highlight=False)
         table = Table(box=None, padding=(0, 2), show_header=False)
         for parameter in found.parameters:
             table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
         if table.row_count:
             console.print(table)
+
+
+def _limits(cls: type) -> Iterator[str]:
+    """Which limits an anonymiser keeps and refuses, and whether its releases can be verified."""
+    limits = cls.limits() if hasattr(cls, "limits") else {}
+    for verb, wanted in (("keeps", True), ("refuses", False)):
+        if named := [name for name, kept in limits.items() if kept is wanted]:
+            yield f"{verb}: {', '.join(named)}"
+    if not getattr(cls, "verifiable", True):
+        yield "not verified: nobody can count its flows again, so that the pipeline does not publish them"

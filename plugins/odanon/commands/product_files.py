@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from odanon.product import load_product
+from odanon.errors import OdanonError
+from odanon.product import load_products
 from odanon.product.schema import product_schema
 
 PANEL = ("Plugins", 2)
@@ -26,6 +27,8 @@ def check(
     files: Annotated[list[Path], typer.Argument(help="Product files.", exists=False)],
 ) -> None:
     """Check product files without running anything."""
-    for path in files:
-        product = load_product(path)
-        typer.echo(f"{path}: {product.product} is fine ({product.title})")
+    loaded = load_products(files)
+    for product in loaded.products:
+        typer.echo(f"{product.product} is fine ({product.title})")
+    if loaded.broken:
+        raise OdanonError("; ".join(loaded.broken.values()))

@@ -14,6 +14,7 @@ from odanon.commands.trace_files import Out, Parameters, folder_of
 from odanon.commands.values import plugin_parameters
 from odanon.engines.local import Local
 from odanon.errors import OdanonError
+from odanon.reading.persons import IdKinds
 from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
 from odanon.scratch import scratch, sweep
@@ -61,8 +62,12 @@ def _shuffle(source: Any, engine: Any, folder: Path) -> tuple[int, int]:
 
     def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
         tally = Tally()
-        points = validate(batch, start, end, tally)
+        points = validate(batch, start, end, tally, source.spelling)
         return points.assign(person=pseudonyms(points["person"], key)), tally
 
     tallies, buckets = engine.shuffle([source], lambda part: part.batches(start, end), prepare, folder)
+    kinds = IdKinds()
+    for tally in tallies:
+        kinds.add(tally.ids)
+    kinds.refuse_mixed()
     return sum(bucket.kept for bucket in buckets), sum(tally.read for tally in tallies)

@@ -8,6 +8,7 @@ import pandas as pd
 import typer
 
 from odanon.errors import OdanonError
+from odanon.reading.persons import persons
 
 Parameters = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the plugin, as name=value.")]
 Out = Annotated[Path, typer.Option(help="Parquet file to write.")]
@@ -23,6 +24,10 @@ def read_table(path: Path, times: tuple[str, ...], numbers: tuple[str, ...]) -> 
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise OdanonError(f"{path} has no column {missing[0]!r}; it needs {', '.join(columns)}")
+    if not pd.api.types.is_integer_dtype(table["person"].dtype):  # integers of one column are one person each
+        ids, kinds = persons(table["person"])
+        kinds.refuse_mixed()
+        table["person"] = ids.astype("str")
     empty = int(table[["person", *times]].isna().any(axis="columns").sum())
     if empty:
         raise OdanonError(f"{path}: {empty} rows lack a person or a time; remove or repair them first")

@@ -8,6 +8,7 @@ import yaml
 
 from odanon.errors import OdanonError
 from odanon.plugin import parse_duration
+from odanon.product.plain_yaml import plain_yaml
 
 
 def duration(option: str, text: str) -> timedelta:
@@ -24,7 +25,7 @@ def plugin_parameters(texts: Sequence[str] | None) -> dict[str, Any]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         try:
-            parameters[name] = yaml.safe_load(value)
+            parameters[name] = plain_yaml(value)
         except yaml.YAMLError:
             equals = ""
         if not equals:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import Case
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
+from odanon.metrics.volumes import flow_weights
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
@@ -32,25 +33,25 @@ def recounted(od: ODMatrix, release: Release) -> Release:
     flow, n = release.assignment["flow"].to_numpy(), len(release.flows)
     kept = flow >= 0
     assert od.person is not None
-    assert od.pairs.weight is not None
     row_flow = flow[od.row_pair]
     n_people = int(od.person.max(initial=0)) + 1
     seen = pd.unique(row_flow[row_flow >= 0] * n_people + od.person[row_flow >= 0])
     flows = release.flows.assign(
         trips=np.bincount(flow[kept], od.pairs.trips[kept], n).astype(np.int64),
         persons=pd.array(np.bincount(seen // n_people, minlength=n), dtype="Int64"),
-        weight=np.bincount(flow[kept], od.pairs.weight[kept], n),
+        weight=flow_weights(od, release),
     )
     return replace(release, flows=flows, assignment=release.assignment.assign(trips=od.pairs.trips))
 
 
-def below_thresholds(case: Case, releases: Mapping[Any, Release]) -> dict[str, int]:
+def below_thresholds(case: Case, matrices: Mapping[Any, ODMatrix], releases: Mapping[Any, Release]) -> dict[str, int]:
     """Published cells with fewer than k people, and with less weight than k people stand for."""
     assert case.k_population is not None
     least = case.k_population * (1 - _SLACK)
+    weights = [flow_weights(matrices[name], release) for name, release in releases.items()]
     return {
         "cells_below": sum(int((release.flows["persons"] < case.k).sum()) for release in releases.values()),
-        "cells_below_population": sum(int((release.flows["weight"] < least).sum()) for release in releases.values()),
+        "cells_below_population": sum(int((weight < least).sum()) for weight in weights),
     }
 
 

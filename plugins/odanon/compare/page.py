@@ -6,7 +6,7 @@ import geopandas
 import numpy as np
 import pandas as pd
 
-from odanon.compare.plan import EVERYBODY, Case, Plan
+from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
 from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.tiles import themselves, tile_shares
@@ -54,10 +54,12 @@ def _summary(compared: pd.DataFrame, loaded: Loaded) -> str:
     pairs = sum(len(od.pairs.trips) for od in loaded.matrices.values())
     ks = ", ".join(map(str, sorted(compared["k"].unique())))
     units = ", ".join(pd.unique(compared["unit"]))
+    noisy = pd.unique(compared.loc[compared["verifier"] == NOT_VERIFIED, "algorithm"])
+    told = f" Not verified, since nobody can count their flows again: {', '.join(noisy)}." if len(noisy) else ""
     return (
         f"{compared['algorithm'].nunique()} algorithms at k = {ks} on {volume:,} trips in {pairs:,} tile pairs"
         f" ({len(loaded.matrices):,} matrices), unit {units}, at most"
-        f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike."
+        f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike.{told}"
     )
 
 

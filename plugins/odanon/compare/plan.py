@@ -12,6 +12,7 @@ from odanon.tables.read import TableInput
 
 EVERYBODY = "all"  # the segment of a table that is not split
 WEIGHTS_ALONE = "weights"  # the papers' unit of a protected population, which no anonymiser offers
+NOT_VERIFIED = "not verified"  # of a release whose flows nobody can count again
 _WEIGHT_UNITS = 100  # how many units a trip of mean weight has when weights alone are counted
 
 

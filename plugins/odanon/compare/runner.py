@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.compare.plan import EVERYBODY, Case, Plan
-from odanon.metrics.measure import every_figure
+from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
+from odanon.metrics.declared import every_figure
 
-_FIRST = ["algorithm", "k", "unit", "suppression", "status"]
+_FIRST = ["algorithm", "k", "unit", "suppression", "status", "verifier"]
 
 
 def run_plan(plan: Plan, workers: int = 0) -> Iterator[dict[str, Any]]:
@@ -58,12 +58,18 @@ def _failure(done: subprocess.CompletedProcess[str]) -> str:
     return f"the run ended without a result ({ended}); try `odanon anonymize` with this algorithm, or with more memory"
 
 
+def _verifier(result: dict[str, Any]) -> str | None:
+    """What the verifier says of the release of a case; noisy counts nobody can count again."""
+    return None if "verified" not in result else "passed" if result["verified"] else NOT_VERIFIED
+
+
 def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
     """One row per case, sorted by segment, k and algorithm."""
     rows = [
         {
             **result["case"],
             "status": result["status"],
+            "verifier": _verifier(result),
             **{name: nan if value is None else value for name, value in result.get("metrics", {}).items()},
             "cpu_s": result.get("cpu_s"),
             "peak_mb": result.get("peak_mb"),

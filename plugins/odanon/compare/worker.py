@@ -1,5 +1,6 @@
 """One case in a process of its own, so that its CPU time and peak memory are its own."""
 
+import copy
 import json
 import resource
 import sys
@@ -56,7 +57,7 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
     released = release(matrices, tree, anonymizer)
     if case.protect:
         held = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in released.releases.items()}
-        figures = measured_window(loaded.matrices, held) | below_thresholds(case, held)
+        figures = measured_window(loaded.matrices, held) | below_thresholds(case, loaded.matrices, held)
         released = replace(released, releases=held, figures=figures)
     if keep and case.publishable:
         write_folder(folder, released, tree, loaded.tiles, anonymizer, case.algorithm)
@@ -78,10 +79,11 @@ def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
 
 
 def _warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
-    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix."""
+    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix; they and the tree are copies."""
     smallest = min(matrices.values(), key=lambda od: len(od.trips))
+    rows, tree = copy.deepcopy((_head(smallest), loaded.tree))
     try:
-        anonymizer.anonymize(_head(smallest), loaded.tree, loaded.tree)
+        anonymizer.anonymize(rows, tree, tree)
     except OdanonError:
         return
 

@@ -65,6 +65,16 @@ def is_set(areas: Areas, tree: Hierarchy) -> npt.NDArray[np.bool_]:
     return (_nodes_of(areas, tree) < 0) & ~rest
 
 
+def telling(areas: Areas, tree: Hierarchy) -> int:
+    """How many areas depend on which tiles were visited.
+
+    Zones and rests of a tree that covers the ground fully do not; a set of tiles only where the tree holds every tile.
+    """
+    if tree.coverage != "full":
+        return len(areas.label)
+    return 0 if tree.n_tiles[-1] == tree.n_leaves else int(is_set(areas, tree).sum())
+
+
 def _nodes_of(areas: Areas, tree: Hierarchy) -> Ints:
     """The node that each area is named after, -1 for areas that are no zones."""
     return pd.Index(tree.label, dtype="str").get_indexer(pd.Index(areas.label, dtype="str")).astype(np.int64)

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
+from odanon.gate.weights import Weights, largest, sums
 from odanon.model.promise import Promise
 
-_SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
+_SLACK = 1e-9  # relative; shares are fractions
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Pairs:
             origin=lines[0].positions(o_names)[origin],
             destination=lines[1].positions(d_names)[destination],
             of_row=of_row,
-            trips=_sums(of_row, rows["trips"].to_numpy(np.int64), len(keys)),
+            trips=sums(of_row, rows["trips"].to_numpy(np.int64), len(keys)),
             key=keys,
             names=(o_names, d_names),
         )
@@ -156,39 +156,31 @@ class _Count:
     capped: int  # trips above the cap
     persons: Ints | None
     largest: Ints  # trips of the busiest person
-    weight: npt.NDArray[np.float64] | None
+    weights: Weights | None
     nameless: int  # rows without a person
 
     @classmethod
     def of(cls, rows: pd.DataFrame, row_flow: Ints, n_flows: int, cap: int | None) -> "_Count":
         inside = row_flow >= 0
         flow, trips = row_flow[inside], rows["trips"].to_numpy(np.int64)[inside]
-        weight = None
-        if "weight" in rows:
-            weight = np.bincount(flow, rows["weight"].to_numpy(np.float64)[inside], n_flows).astype(np.float64)
+        weight = rows["weight"].to_numpy(np.float64)[inside] if "weight" in rows else None
         if "person" not in rows:
-            total = _sums(flow, trips, n_flows)
-            return cls(total, 0, None, total, weight, 0)
+            total, each = sums(flow, trips, n_flows), np.arange(len(flow))
+            weights = None if weight is None else Weights.of(weight, flow, flow, each, n_flows)
+            return cls(total, 0, None, total, weights, 0)
         person, names = codes_of(rows["person"])
         code, keys = pd.factorize(flow * (len(names) + 1) + person[inside] + 1)
         owner = keys // (len(names) + 1)
-        mine = _sums(code, trips, len(keys))
+        mine = sums(code, trips, len(keys))
         kept = mine if cap is None else np.minimum(mine, cap)
-        largest = np.zeros(n_flows, dtype=np.int64)
-        np.maximum.at(largest, owner, kept)
         return cls(
-            trips=_sums(owner, kept, n_flows),
+            trips=sums(owner, kept, n_flows),
             capped=int((mine - kept).sum()),
             persons=np.bincount(owner, minlength=n_flows),
-            largest=largest,
-            weight=weight,
+            largest=largest(owner, kept, n_flows),
+            weights=None if weight is None else Weights.of(weight, flow, owner, code, n_flows),
             nameless=int((person < 0).sum()),
         )
-
-
-def _sums(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """Exact sums by group: floating-point bins hold whole numbers up to 2^53."""
-    return np.bincount(group, values, n_groups).astype(np.int64)
 
 
 def _zones(
@@ -227,17 +219,18 @@ def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Find
         Finding("people", int((counted.persons != told).sum()), "flows with a wrong number of people"),
     ]
     if unit == "population":
-        least = np.inf
-        if promise.k_population is not None and counted.weight is not None:
-            least = promise.k_population * (1 - _SLACK)
-        weight = np.zeros(len(flows)) if counted.weight is None else counted.weight
-        findings.append(
-            Finding("population", int((weight < least).sum()), "flows that stand for fewer than k_population")
-        )
-    if promise.max_dominance is not None:
-        most = promise.max_dominance
-        share = counted.largest > most * counted.trips * (1 + _SLACK)
-        findings.append(Finding("max-dominance", int(share.sum()), f"flows with one person above {most:g}"))
+        few = len(flows)
+        if counted.weights is not None and promise.k_population is not None:
+            few = counted.weights.below(promise.k_population)
+        findings.append(Finding("population", few, "flows that stand for fewer than k_population"))
+    most = promise.max_dominance
+    if most is not None:
+        shares = {"trips": (counted.largest, counted.trips)}
+        if unit == "population" and counted.weights is not None:
+            shares["weight"] = counted.weights.heaviest, counted.weights.total + counted.weights.lost
+        for what, (one, total) in shares.items():
+            above = int((one > most * total * (1 + _SLACK)).sum())
+            findings.append(Finding("max-dominance", above, f"flows with one person above {most:g} of the {what}"))
     return findings
 
 
@@ -248,9 +241,9 @@ def _volumes(counted: _Count, flows: pd.DataFrame, input_trips: int, suppressed_
         Finding("volumes", int((counted.trips != published).sum()), "flows with a wrong volume"),
         Finding("conservation", int(not balanced), "published and suppressed trips do not add up to the input"),
     ]
-    if "weight" in flows and counted.weight is not None:
-        wrong = ~np.isclose(flows["weight"].to_numpy(np.float64), counted.weight, rtol=_SLACK, atol=_SLACK)
-        findings.append(Finding("weights", int(wrong.sum()), "flows with a wrong weight"))
+    if "weight" in flows and counted.weights is not None:
+        wrong = counted.weights.unlike(flows["weight"].to_numpy(np.float64))
+        findings.append(Finding("weights", wrong, "flows whose weight is not that of their rows, rounded"))
     return findings
 
 

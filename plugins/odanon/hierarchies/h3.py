@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from pydantic import Field
 
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
-from odanon.model.tiles import Tiles
+from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
 
 _RESOLUTION_BITS = np.uint64(0xF << 52)
@@ -23,11 +24,35 @@ class H3Hierarchy:
 
     root: Root = parameter(
         "auto",
-        "'auto' (finest common ancestor), the resolution of the coarsest cells, or the id of the root cell",
+        "'auto' (the finest cell above all tiles), the resolution of the coarsest cells, or the id of the root cell",
     )
     coverage: Literal["full", "observed"] = parameter(
         "full", "sizes count all H3 cells inside an area (full) or only tiles with traffic (observed)"
     )
+
+    def extent(
+        self, label: ObjectArray, tile: npt.NDArray[np.int64], visitor: npt.NDArray[np.int64], k: int
+    ) -> npt.NDArray[np.bool_]:
+        """The part of the map that a tree may stand on without telling where fewer than k visitors were.
+
+        For every label whether it belongs; `tile` and `visitor` number who was where. An automatic root is the finest cell
+        that fewer than k visitors ever leave; where no cell is such a one, as with a resolution for a root, the coarsest
+        cells with k visitors remain. A root that is given remains whoever is in it.
+        """
+        import h3
+
+        cells = np.array([h3.str_to_int(cell) for cell in label], dtype=np.uint64)
+        finest = h3.get_resolution(label[0])
+        if self.root == "auto":
+            for resolution in range(finest, -1, -1):
+                code, inside = _busiest(_parent(cells, resolution), tile, visitor)
+                if len(pd.unique(visitor[code[tile] != inside])) < k:
+                    return code == inside
+        top = self._top(cells[:0], finest)
+        if isinstance(self.root, str) and self.root != "auto":
+            return _parent(cells, top) == h3.str_to_int(self.root)
+        code, people = _people(_parent(cells, top), tile, visitor)
+        return people[code] >= k
 
     def build(self, tiles: Tiles) -> Hierarchy:
         """The tree over `tiles`; a node's level is its H3 resolution.
@@ -81,6 +106,26 @@ class H3Hierarchy:
                     " choose a coarser root or 'auto'"
                 )
         return top
+
+
+def _people(
+    cells: Cells, tile: npt.NDArray[np.int64], visitor: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """A number for every cell and how many visitors were in it, by number; `tile` are positions in `cells`."""
+    code, names = pd.factorize(cells)
+    width = int(visitor.max(initial=0)) + 1
+    distinct = pd.unique(code[tile] * width + visitor)
+    return code, np.bincount(distinct // width, minlength=len(names))
+
+
+def _busiest(
+    cells: Cells, tile: npt.NDArray[np.int64], visitor: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], int]:
+    """A number for every cell, and that of the cell with most visitors (of several the one with the smallest id)."""
+    code, people = _people(cells, tile, visitor)
+    names = pd.unique(cells)
+    most = np.flatnonzero(people == people.max())
+    return code, int(most[np.argmin(names[most])])
 
 
 def _parent(cells: Cells, resolution: int) -> Cells:

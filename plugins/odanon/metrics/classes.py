@@ -16,10 +16,13 @@ _FIGURES = (
         "C_DM",
         "discernibility",
         "sum of squared flows, and suppressed trips times all trips",
+        tells_suppressed="yes",
         symbol="C_DM",
         best="least",
     ),
-    Figure("C_AVG", "mean flow over k", "1 means groups of exactly k", symbol="C_AVG", best="least"),
+    Figure(  # for weights, its threshold is of all trips, those in no flow included
+        "C_AVG", "mean flow over k", "1 means groups of exactly k", tells_suppressed="yes", symbol="C_AVG", best="least"
+    ),
 )
 
 

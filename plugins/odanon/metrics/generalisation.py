@@ -5,7 +5,7 @@ from typing import ClassVar
 import pandas as pd
 
 from odanon.metrics.measured import Measured
-from odanon.metrics.volumes import Volumes, named, unnamed
+from odanon.metrics.volumes import Volumes, flow_weights, named, unnamed
 from odanon.model.figure import Figure
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -32,17 +32,15 @@ _FIGURES = (
         "too few people went that way, even between large areas",
         unit="share",
         public="suppressed_share",
-        tells_suppressed="summand",
+        tells_suppressed="yes",
         symbol="S",
         best="least",
         headline=True,
     ),
-    Figure(
-        "G", "generalisation error", "tiles of origin plus destination, added up over trips", tells_suppressed="yes"
-    ),
-    Figure("S", "trips left out", "the volume in no flow", kind="count"),
-    Figure("volume", "trips", "the volume of the matrix", kind="count"),
-    Figure("published", "trips published", "the volume of all flows", kind="count", tells_suppressed="yes"),
+    Figure("G", "generalisation error", "tiles of origin plus destination, added up over trips"),
+    Figure("S", "trips left out", "the volume in no flow", kind="count", tells_suppressed="yes"),
+    Figure("volume", "trips", "the volume of the matrix", kind="count", tells_suppressed="yes"),
+    Figure("published", "trips published", "the volume of all flows", kind="count"),
 )
 # The same whatever is summed.
 _SHAPE = (
@@ -88,6 +86,7 @@ class Generalisation(Measured):
         """
         seen = Volumes(od, release, self.measure)
         flows = release.flows
+        counted = flows.assign(weight=flow_weights(od, release)) if "weight" in flows else flows
         volumes = {
             "volume": seen.total,
             "published": seen.published,
@@ -99,7 +98,7 @@ class Generalisation(Measured):
             "flows": float(len(flows)),
             "origin_areas": float(flows["origin"].nunique()),
             "destination_areas": float(flows["destination"].nunique()),
-            **{f"min_{column}": _least(flows[column]) for column in _COUNTED if column in flows},
+            **{f"min_{column}": _least(counted[column]) for column in _COUNTED if column in counted},
         }
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:

@@ -1,13 +1,12 @@
 """The figures every release carries: every installed metric that its matrix allows."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
-from odanon import registry
-from odanon.model.figure import Figure
+from odanon.metrics.declared import made_metrics, refused_metrics
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 
@@ -24,30 +23,13 @@ def metrics_for(od: ODMatrix, release: Release) -> "list[Metric]":
     A metric that measures several things, or not every matrix, says so in its class method `applicable`. One that cannot be
     made without parameters is measured where a product names it.
     """
-    return _made(lambda cls: cls.applicable(od, release) if hasattr(cls, "applicable") else [cls()])
-
-
-def every_figure() -> dict[str, Figure]:
-    """What installed metrics can tell, by name; of two figures with one name the first metric's counts.
-
-    A metric that measures several things has a class method `every` that lists all of them.
-    """
-    figures: dict[str, Figure] = {}
-    for metric in _made(lambda cls: cls.every() if hasattr(cls, "every") else [cls()]):
-        for figure in metric.figures:
-            figures.setdefault(figure.name, figure)
-    return figures
-
-
-def _made(make: Callable[[Any], "list[Metric]"]) -> "list[Metric]":
-    """The metrics that every installed class makes; a class that fails is passed over and named in the log."""
-    found: list[Metric] = []
-    for name in registry.names("metrics"):
-        try:
-            found += make(registry.find("metrics", name).cls)
-        except Exception as error:
-            _log.warning("the metric %s is left out: %s", name, type(error).__name__)
-    return found
+    refused = refused_metrics()
+    for name, why in refused.items():
+        _log.warning("the metric %s is left out: %s", name, why)
+    made = made_metrics(
+        lambda cls: cls.applicable(od, release) if hasattr(cls, "applicable") else [cls()], _log.warning
+    )
+    return [metric for plugin, metrics in made if plugin.name not in refused for metric in metrics]
 
 
 def measured_window(
@@ -65,7 +47,7 @@ def measured_window(
     for metric in metrics:
         try:
             table = [metric.evaluate(matrices[name], release) for name, release in releases.items()]
-            combined = numbers(metric.combine(pd.DataFrame(table)))
+            combined = combined_figures(metric, pd.DataFrame(table))
         except Exception as error:
             if asked:
                 raise
@@ -77,6 +59,7 @@ def measured_window(
     return figures
 
 
-def numbers(figures: Mapping[str, Any]) -> dict[str, float]:
-    """Figures as plain numbers, whatever arrays they come from."""
-    return {str(name): float(value) for name, value in figures.items()}
+def combined_figures(metric: "Metric", table: pd.DataFrame) -> dict[str, float]:
+    """The figures of a window that a metric declares, as plain numbers; what else it returns is nobody's figure."""
+    declared = {figure.name for figure in metric.figures}
+    return {str(name): float(value) for name, value in metric.combine(table).items() if name in declared}

@@ -18,7 +18,7 @@ _FIGURES = (
         "reconstruction loss",
         "flows spread back over their tiles: 0 is perfect, 2 the worst",
         public="reconstruction_loss",
-        tells_suppressed="summand",
+        tells_suppressed="yes",
         symbol="E",
         best="least",
         headline=True,

@@ -13,7 +13,11 @@ STEPS = (0, 1, 2, 4, 8, 16, 32, 64)  # classes of the histograms start at these 
 _FIGURES = (
     Figure("density", "density", "flows over pairs of areas that are in use", kind="ratio"),
     Figure(
-        "density_before", "density before", "tile pairs with trips over pairs of tiles that are in use", kind="ratio"
+        "density_before",
+        "density before",
+        "tile pairs with trips over pairs of tiles that are in use",
+        kind="ratio",
+        tells_suppressed="yes",
     ),
     *(
         Figure(f"{column}_x{step}", f"flows of {column} from {step}k", "a class of the histogram", kind="size")

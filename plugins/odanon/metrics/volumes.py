@@ -28,7 +28,7 @@ class Volumes:
         self.release, self.measure = release, measure
         self.origin, self.destination = od.pairs.origin, od.pairs.destination
         self.pair = _pair_volumes(od, measure)
-        self.flow = _flow_volumes(release, measure)
+        self.flow = _flow_volumes(od, release, measure)
         self.pair_flow = release.assignment["flow"].to_numpy()
 
     @property
@@ -97,6 +97,12 @@ def measures(od: ODMatrix, release: Release) -> list[Measure]:
     return known
 
 
+def flow_weights(od: ODMatrix, release: Release) -> npt.NDArray[np.float64]:
+    """The true weight of every flow: a release tells it rounded, and metrics measure what areas cost, not rounding."""
+    flow, weight = release.assignment["flow"].to_numpy(np.int64), _pair_volumes(od, "weight")
+    return np.bincount(flow[flow >= 0], weight[flow >= 0], len(release.flows)).astype(np.float64)
+
+
 def named(figures: dict[str, float], measure: Measure) -> dict[str, float]:
     """Figures of people and of the population say so in their names, so that all views fit in one table."""
     return {f"{name}{SUFFIX[measure]}": value for name, value in figures.items()}
@@ -121,10 +127,10 @@ def _pair_volumes(od: ODMatrix, measure: Measure) -> npt.NDArray[np.float64]:
     return od.pairs.trips.astype(np.float64)
 
 
-def _flow_volumes(release: Release, measure: Measure) -> npt.NDArray[np.float64]:
+def _flow_volumes(od: ODMatrix, release: Release, measure: Measure) -> npt.NDArray[np.float64]:
     if measure not in release.flows or release.flows[measure].isna().any():
         raise OdanonError(f"the release does not tell the {measure} of its flows; measure trips")
-    return release.flows[measure].to_numpy(np.float64)
+    return flow_weights(od, release) if measure == "weight" else release.flows[measure].to_numpy(np.float64)
 
 
 def _areas_of_tiles(

@@ -4,17 +4,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Kind = Literal["ratio", "count", "size", "fewest"]
-Tells = Literal["no", "summand", "yes"]
+Tells = Literal["no", "yes"]
 
 
 @dataclass(frozen=True)
 class Figure:
     """One number of a release or of a stage.
 
-    `kind`: a `ratio` is told as it is; a `count` is of people or of their rows, so that 1 to k-1 is never told; a `size`
+    `kind`: a `ratio` is told as it is; a `count` is of people or of their rows, told as a coarse multiple of k; a `size`
     counts neither (areas, flows); the `fewest` people behind a flow are told as the edge of their band.
-    `tells_suppressed`: whether fewer than k suppressed trips could be computed from it; of a `summand` the suppressed
-    share can be taken out, any other is then not told at all.
+    `tells_suppressed`: whether it depends on what is in no flow; then it is told with one digit, and never while what was
+    left out is not known yet (`odanon.risk.telling`).
     """
 
     name: str  # under which it is computed

@@ -11,6 +11,11 @@ from odanon.errors import OdanonError
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 
+WEIGHT_UNIT = (
+    2**20
+)  # weights count in such parts, rounded down: sums are exact in any order and promise nothing too much
+_MOST_WEIGHT = 2.0**42  # of all rows together; sums of units fit in 64 bits
+
 
 @dataclass(frozen=True, eq=False)
 class ODMatrix:
@@ -56,6 +61,8 @@ class ODMatrix:
         weights = None if weight is None else rows[weight].to_numpy(np.float64)
         if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
             raise OdanonError(f"column {weight!r} holds weights that are negative or no numbers; repair those rows")
+        if weights is not None and weights.sum() >= _MOST_WEIGHT:
+            raise OdanonError(f"column {weight!r} adds up to more than 4 million million; give weights in larger units")
         matrix = cls.from_arrays(
             origins.ranks(rows[origin].to_numpy()),
             destinations.ranks(rows[destination].to_numpy()),
@@ -123,6 +130,11 @@ class ODMatrix:
         """The pair number of every row."""
         lengths = np.diff(np.append(self.pair_start, len(self.trips)))
         return np.repeat(np.arange(len(self.pair_start)), lengths)
+
+    @cached_property
+    def weight_units(self) -> npt.NDArray[np.int64]:
+        """The weight of every row in whole units; empty without weights."""
+        return np.floor((self.weight if self.weight is not None else np.empty(0)) * WEIGHT_UNIT).astype(np.int64)
 
     @cached_property
     def n_people(self) -> int | None:

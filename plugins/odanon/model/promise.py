@@ -31,7 +31,10 @@ class Promise:
     min_tiles: int = parameter(1, "fewest tiles of a published area (l-diversity)", ge=1)
     max_tiles: int | None = parameter(None, "most tiles of a published area; none: no limit", ge=1)
     max_dominance: float | None = parameter(
-        None, "largest share that one person may have of a flow's trips; none: no limit", gt=0, lt=1
+        None,
+        "largest share that one person may have of a flow's trips and, with unit population, weight; none: no limit",
+        gt=0,
+        lt=1,
     )
     contribution_cap: int | None = parameter(
         None, "trips of one person that count in a published flow; none: all", ge=1

@@ -9,9 +9,10 @@ import pandas as pd
 
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.matrix import ODMatrix
+from odanon.model.matrix import WEIGHT_UNIT, ODMatrix
 
 TOTAL = "all"  # the segment of everybody
+_STEPS = np.array([digit * 10**zeros for zeros in range(13) for digit in (1, 2, 5)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,7 @@ class Release:
     """A set of generalised flows; each tile pair is covered by at most one.
 
     `flows` has one row per published flow: origin, destination (area labels), trips, persons (NA without ids),
-    weight (when given), origin_tiles, destination_tiles. `assignment` has one row per input pair: origin,
+    weight (when given; rounded), origin_tiles, destination_tiles. `assignment` has one row per input pair: origin,
     destination (tile labels), trips, flow (row number in `flows`, -1 = suppressed).
     """
 
@@ -124,10 +125,29 @@ def _flow_table(
         "origin_tiles": origin[0].n_tiles[origin[1]],
         "destination_tiles": destination[0].n_tiles[destination[1]],
     }
-    if od.pairs.weight is not None:
-        published = pair_flow >= 0
-        table["weight"] = np.bincount(pair_flow[published], od.pairs.weight[published], minlength=len(trips))
+    if od.weight is not None:
+        table["weight"] = estimates(od, pair_flow, len(trips))
     return pd.DataFrame(table)
+
+
+def estimates(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int) -> npt.NDArray[np.float64]:
+    """The weight of every flow, rounded so that nobody's weight can be read off (PRIVACY rule 20).
+
+    It is a multiple of a step: 1, 2 or 5 times a power of ten, at least as large as what any one person weighs in the
+    flow, or any row where nobody has an id. No flow is told as nothing.
+    """
+    row_flow = pair_flow if od.person is None else pair_flow[od.row_pair]
+    kept = np.flatnonzero(row_flow >= 0)
+    person = kept if od.person is None else od.person[kept]
+    n_people = int(person.max(initial=0)) + 1
+    code, seen = pd.factorize(row_flow[kept] * n_people + person)
+    mine, total, heaviest = (np.zeros(n, dtype=np.int64) for n in (len(seen), n_flows, n_flows))
+    np.add.at(mine, code, od.weight_units[kept])
+    np.add.at(total, seen // n_people, mine)
+    np.maximum.at(heaviest, seen // n_people, mine)
+    step = _STEPS[np.searchsorted(_STEPS * WEIGHT_UNIT, heaviest)]
+    width = step * WEIGHT_UNIT
+    return np.maximum((total + width // 2) // width * step, step).astype(np.float64)
 
 
 def _distinct_people(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int) -> pd.arrays.IntegerArray:

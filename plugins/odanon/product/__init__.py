@@ -1,7 +1,7 @@
 """Product files: the YAML contract of one data product (ARCHITECTURE, A product file)."""
 
 from odanon.product.choices import PluginChoice
-from odanon.product.load import load_product, load_products
+from odanon.product.load import claimed_names, load_named, load_product, load_products, product_paths
 from odanon.product.model import Product
 
-__all__ = ["PluginChoice", "Product", "load_product", "load_products"]
+__all__ = ["PluginChoice", "Product", "claimed_names", "load_named", "load_product", "load_products", "product_paths"]

@@ -1,10 +1,11 @@
 """Plugins in a product file: a name with its parameters beside it, one kind of choice a stage."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_serializer, model_validator
 
 from odanon import protocols, registry
+from odanon.metrics.declared import refused_metrics
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
 
@@ -91,6 +92,12 @@ class Anonymize(PluginChoice):
 class Metric(PluginChoice):
     stage: ClassVar[str] = "metrics"
     instance: SkipValidation[protocols.Metric] = Field(exclude=True, repr=False)
+
+    @model_validator(mode="after")
+    def _contradicts_nobody(self) -> Self:
+        if why := refused_metrics().get(self.plugin):
+            raise ValueError(why)
+        return self
 
 
 class CheckChoice(PluginChoice):

@@ -2,17 +2,22 @@
 
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from odanon import registry
 from odanon.errors import OdanonError
+from odanon.product.choices import PluginChoice
 from odanon.product.model import Product
-from odanon.registry import explain
+from odanon.product.plain_yaml import plain_yaml
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
 _SECRET_KEYS = re.compile(r"(url|password|secret|token|key)$")
 _SCALARS = (str, int, float, bool, type(None))
 
@@ -28,21 +33,79 @@ def load_product(path: str | Path) -> Product:
         raise OdanonError(_sentence(path, raw, error)) from None
     except OdanonError as error:
         raise OdanonError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a stranger's plugin does when it is given its parameters
+        raise OdanonError(
+            f"{path}: a plugin of this file fails with {type(error).__name__} when it is made; update its package"
+        ) from error
 
 
-def load_products(folder: str | Path) -> list[Product]:
-    """All products of a folder, by file name; two files must not claim one name."""
+@dataclass(frozen=True)
+class Loaded:
+    """The products of some files, and for every file that makes none the sentence that says why."""
+
+    products: list[Product]
+    broken: dict[Path, str]
+
+
+def product_paths(folder: str | Path) -> list[Path]:
+    """The product files of a folder by name; there must be one."""
     folder = Path(folder)
     paths = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
     if not paths:
         raise OdanonError(f"{folder}: no product files (*.yaml) here; copy pipelines/demo.yaml to start one")
+    return paths
+
+
+def load_products(paths: Iterable[Path]) -> Loaded:
+    """The products of many files; one that is broken keeps no other from working."""
     products: dict[str, Product] = {}
+    broken: dict[Path, str] = {}
     for path in paths:
-        product = load_product(path)
-        if product.product in products:
-            raise OdanonError(f"{path}: product = {product.product!r} is taken by another file; choose another name")
-        products[product.product] = product
-    return list(products.values())
+        try:
+            product = load_product(path)
+            if product.product in products:
+                raise _taken(path, product.product)
+            products[product.product] = product
+        except OdanonError as error:
+            broken[path] = str(error)
+    return Loaded(list(products.values()), broken)
+
+
+def load_named(folder: str | Path, name: str) -> Product:
+    """The product of this name, whatever the other files of the folder look like."""
+    names = claimed_names(folder)
+    claiming = names.get(name, [])
+    if not claiming:
+        known = ", ".join(sorted(names))
+        raise OdanonError(f"no product is called {name[:100]!r} in {folder}; there are {known}")
+    if len(claiming) > 1:
+        raise _taken(claiming[1], name)
+    return load_product(claiming[0])
+
+
+def claimed_names(folder: str | Path) -> dict[str, list[Path]]:
+    """The names that product files claim, whatever else is wrong with them."""
+    names: dict[str, list[Path]] = {}
+    for path in product_paths(folder):
+        names.setdefault(_claim(path), []).append(path)
+    return names
+
+
+def _claim(path: Path) -> str:
+    """The name in a product file; of one that is no YAML, what the line says that should hold it, or the file's name."""
+    try:
+        return str(_expand(_read_yaml(path).get("product", path.stem), path, ("product",)))
+    except OdanonError:
+        found = (
+            _CLAIM.search(path.read_text(encoding="utf-8", errors="replace"))
+            if path.is_file() and os.access(path, os.R_OK)
+            else None
+        )
+        return found[1] if found else path.stem
+
+
+def _taken(path: Path, name: str) -> OdanonError:
+    return OdanonError(f"{path}: product = {name!r} is taken by another file; choose another name")
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -50,8 +113,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise OdanonError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except UnicodeDecodeError:
+        raise OdanonError(f"{path}: is not UTF-8 text; save it as such") from None
     try:
-        raw = yaml.safe_load(text)
+        raw = plain_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
@@ -105,7 +170,28 @@ def _sentence(path: Path, raw: dict[str, Any], error: ValidationError) -> str:
     found, value = _value_at(raw, keys)
     shown = f" = {value!r}" if found and isinstance(value, _SCALARS) and "url" not in keys else ""
     more = f" ({len(errors) - 1} more mistakes in this file)" if len(errors) > 1 else ""
-    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {explain(first)}{more}"
+    told = registry.explain(first, _known_keys(raw, keys[:-1]) if first["type"] in registry.UNKNOWN_KEY else ())
+    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {told}{more}"
+
+
+def _known_keys(raw: Any, keys: list[str]) -> list[str]:
+    """The keys that may stand at a place of a product file."""
+    model: type[BaseModel] | None = Product
+    for key in keys:
+        if not key.isdigit():  # the entries of a list share their model
+            field = model.model_fields.get(key) if model else None
+            model = _section(field.annotation) if field else None
+    if model is None or not issubclass(model, PluginChoice):
+        return list(model.model_fields) if model else []
+    _, chosen = _value_at(raw, keys)
+    return [known.name for known in registry.find(model.stage, chosen["plugin"]).parameters]
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    """The model within an annotation such as `list[Metric] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section(part))), None)
 
 
 def _value_at(raw: Any, keys: list[str]) -> tuple[bool, Any]:

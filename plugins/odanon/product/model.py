@@ -1,8 +1,5 @@
 """The model of a product file; every field says what it means, because editors and `odanon schema` show it."""
 
-import hashlib
-import json
-import os
 import re
 from datetime import date, time, timedelta
 from typing import Annotated, Any, Literal
@@ -32,6 +29,7 @@ from odanon.product.choices import (
     Zoning,
 )
 from odanon.product.clock import Bins, Clock
+from odanon.reading.origin import data_sha256
 
 
 class Section(BaseModel):
@@ -243,10 +241,10 @@ class Product(Section):
                 "anonymize.unit is trips, which does not protect persons; use unit: persons,"
                 " or set publish.accept_unit_trips: true knowingly"
             )
-        limits = [name for name in ("contribution_cap", "max_dominance") if self.anonymize.parameters.get(name)]
-        if limits and self.anonymize.parameters.get("unit") == "population":
+        asked = self.anonymize.parameters
+        if asked.get("contribution_cap") and asked.get("unit") == "population":
             raise ValueError(
-                f"anonymize.{limits[0]} limits a person's trips and a release about the population publishes their"
+                "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"
                 " weights; leave it out, or use unit: persons"
             )
         return self
@@ -270,13 +268,9 @@ class Product(Section):
     def data_sha256(self) -> str:
         """The identity of the people behind the product: products with the same one may be subtracted.
 
-        The path of a source of files says it alone, however it is spelled and its columns are read.
+        The place of a source's files says it alone, however it is spelled and its columns are read.
         """
-        path = getattr(self.source.instance, "path", None)
-        if path is not None:
-            path = str(path) if "://" in str(path) else os.path.normpath(path)
-        told = self.dataset or path or self.source.model_dump(mode="json")
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return data_sha256(self.source.instance, self.source.model_dump(mode="json"), self.dataset)
 
     @property
     def segmented(self) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 A child process with little memory and without the pseudonym key opens and parses them (`odanon.reading.child`) and
 sends plain columns back. Whatever a file does to its reader, this process only learns which file and why. The
-sentence it raises names the file and the remedy, never what was in the file.
+sentence it raises tells the file by its number and digest, since a name may be a person's, and the remedy; never what
+was in the file.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
@@ -18,12 +20,13 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 
 from odanon.errors import OdanonError
-from odanon.reading.columns import schema_of
+from odanon.reading.child.columns import schema_of
 from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
+from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
 from odanon.reading.pseudonym import KEY_VARIABLE
 
-Kind = Literal["text", "number", "time", "texts"]
+Kind = Literal["text", "id", "number", "time", "texts"]
 
 MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
 _PIPE_BYTES = 1 << 20
@@ -38,6 +41,7 @@ _REASONS = {
     "row_group": "has a row group that is too large to read safely; write it again with smaller row groups",
     "long_row": "has a row longer than a megabyte, or a quote that never closes; repair it",
     "memory": "cannot be read within the memory limit; split it, or write it again with smaller row groups",
+    **REASONS,
 }
 
 
@@ -45,7 +49,8 @@ _REASONS = {
 class Column:
     """A column to read: our name, the name in the file, and what it holds.
 
-    `text` comes back as a dictionary of strings, `number` as float, `time` as UTC with a second column
+    `text` comes back as a dictionary of strings, `id` as canonical ids (`odanon.reading.ids`) with a second column
+    `NAME_number` that marks those that were numbers, `number` as float, `time` as UTC with a second column
     `NAME_unzoned` that marks wall-clock times which no zone places, `texts` as a list of strings.
     """
 
@@ -65,13 +70,14 @@ class Job:
     time_format: str = "auto"
     delimiter: str = ","
     persons: list[str] | None = None
+    spelling: Spelling = AS_WRITTEN
 
 
-def read(job: Job, labels: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of all files, in batches; `labels` stand for the files in messages where paths may not be shown."""
+def read(job: Job) -> Iterator[pa.RecordBatch]:
+    """The rows of all files, in batches."""
     refused = yield from _rows_until_refusal(job)
     if refused is not None:
-        raise OdanonError(_sentence(refused, labels or [shown(path) for path in job.files]))
+        raise OdanonError(_sentence(refused, job))
 
 
 def read_what_can_be(job: Job) -> Iterator[pa.RecordBatch]:
@@ -131,7 +137,16 @@ def _last_report(report: IO[bytes]) -> dict[str, Any]:
     return json.loads(lines[-1]) if lines else {"file": 0}
 
 
-def _sentence(refused: dict[str, Any], labels: list[str]) -> str:
+def _sentence(refused: dict[str, Any], job: Job) -> str:
     """Which file was refused and what to do; a child that died without a word ran out of memory."""
     reason = _REASONS[refused.get("code", "memory")].format(column=repr(shown(str(refused.get("column", "")))))
-    return f"{labels[refused['file']]} {reason}"
+    return f"{_label(job, refused['file'])} {reason}"
+
+
+def _label(job: Job, number: int) -> str:
+    """A file told by its place among the files that were read, in the order of their names, and by what it holds."""
+    place, path = f"file {number + 1} of {len(job.files)}", job.files[number]
+    if job.protocol != "file" or not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return place
+    with open(path, "rb") as file:
+        return f"{place} (sha256 {hashlib.file_digest(file, 'sha256').hexdigest()[:12]})"

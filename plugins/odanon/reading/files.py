@@ -17,6 +17,7 @@ import fsspec
 from pydantic import AfterValidator
 
 from odanon.errors import OdanonError
+from odanon.reading.origin import real_name
 
 _DATE = re.compile(r"\{date(?::([^{}]+))?\}")
 _FOLDER = re.compile(r"(?:^|/)(?:date|day|dt|ds)=(\d{4}-\d{2}-\d{2})(?=/)")
@@ -77,6 +78,10 @@ class Files:
     def available(self, day: date) -> bool:
         """Whether there is a file of this day, or one without a date."""
         return bool(self.on([day]))
+
+    def reads(self, start: datetime, end: datetime, zone: str) -> list[str]:
+        """The real names of the files of the days that [start, end) touches, and of those without a date."""
+        return sorted({real_name(path, self.protocol) for path in self.on(days_of(start, end, zone))})
 
     def state(self, days: list[date]) -> str:
         """A digest that changes when a file of these days comes, goes or is written again; nothing is opened."""

@@ -7,11 +7,18 @@ import pandas as pd
 import pyarrow as pa
 
 UNREADABLE = "unreadable_neighbours"  # key of a frame's `attrs`: files of neighbouring days that could not be read
+NUMBERED = "numbered_ids"  # another: the reading child found that the ids were numbers
+_MARKS = ("_unzoned", "_number")
 
 
 def unreadable_in(batch: pa.RecordBatch) -> int:
     """How many files of neighbouring days a batch from the reading child stands for."""
     return int((batch.schema.metadata or {}).get(UNREADABLE.encode(), 0))
+
+
+def numbered_in(batch: pa.RecordBatch) -> bool:
+    """Whether the persons of a batch from the reading child were numbers."""
+    return "person_number" in batch.schema.names and batch.column("person_number").true_count > 0
 
 
 def placed_and_not(batch: pa.RecordBatch, times: list[str]) -> Iterator[pd.DataFrame]:
@@ -20,8 +27,9 @@ def placed_and_not(batch: pa.RecordBatch, times: list[str]) -> Iterator[pd.DataF
     The second frame has times without a zone, which validation counts as `no_time_zone`.
     """
     marks = [batch.column(f"{name}_unzoned") for name in times]
-    frame = batch.select([name for name in batch.schema.names if not name.endswith("_unzoned")])
+    frame = batch.select([name for name in batch.schema.names if not name.endswith(_MARKS)])
     frame = frame.to_pandas(split_blocks=True)
+    frame.attrs[NUMBERED] = numbered_in(batch)
     if lost := unreadable_in(batch):
         frame.attrs[UNREADABLE] = lost
     if not any(mark.true_count for mark in marks):

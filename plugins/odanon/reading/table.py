@@ -10,6 +10,7 @@ from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
 from odanon.reading.files import Files, ZoneName, shown
+from odanon.reading.persons import SpelledIds
 
 _PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
 SUFFIXES = (
@@ -20,7 +21,7 @@ SUFFIXES = (
 
 
 @plugin
-class FileTable:
+class FileTable(SpelledIds):
     """Tables in Parquet, CSV or JSON-lines files, also packed, under a path or an object-store URL."""
 
     path: str = parameter(
@@ -46,6 +47,10 @@ class FileTable:
         """Whether a file is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The real names of the files of [start, end)."""
+        return self._files.reads(start, end, self.date_zone)
+
     def state(self, days: list[date]) -> str:
         """What changes when the files of these days do, told without opening them."""
         return self._files.state(days)
@@ -63,7 +68,15 @@ class FileTable:
         yield from read_what_can_be(self._job(neighbours, columns))
 
     def _job(self, files: list[str], columns: list[Column]) -> Job:
-        return Job(files, self._files.protocol, columns, self.timezone, self.time_format, self.delimiter)
+        return Job(
+            files,
+            self._files.protocol,
+            columns,
+            self.timezone,
+            self.time_format,
+            self.delimiter,
+            spelling=self.spelling,
+        )
 
 
 def read_small(path: str, columns: list[Column]) -> pa.Table:
@@ -72,5 +85,8 @@ def read_small(path: str, columns: list[Column]) -> pa.Table:
     found = files.on([])
     if not found:
         raise OdanonError(f"{shown(path)} holds no Parquet, CSV or JSON-lines file; correct the path")
-    batches = list(read(Job(found, files.protocol, columns)))
+    try:
+        batches = list(read(Job(found, files.protocol, columns)))
+    except OdanonError as error:  # the product's file names it, unlike the files of people
+        raise OdanonError(f"{shown(path)}: {error}") from None
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

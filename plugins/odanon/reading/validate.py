@@ -17,6 +17,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reading.frames import UNREADABLE
+from odanon.reading.ids import AS_WRITTEN, Spelling
+from odanon.reading.persons import IdKinds, with_persons
 
 REASONS = (
     "no_person",
@@ -40,7 +42,8 @@ _NULL_ISLAND = 0.01  # degrees
 class Tally:
     """Running counts of one partition: rows read, outside the window, duplicates and quarantined by reason.
 
-    Files of neighbouring days that could not be read are counted apart; nobody knows their rows.
+    Files of neighbouring days that could not be read are counted apart; nobody knows their rows. `ids` says which kinds
+    of ids the rows had.
     """
 
     read: int = 0
@@ -48,6 +51,7 @@ class Tally:
     duplicates: int = 0
     unreadable_neighbours: int = 0
     reasons: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
+    ids: IdKinds = field(default_factory=IdKinds)
 
     @property
     def quarantined(self) -> int:
@@ -63,8 +67,10 @@ class Tally:
         return self.read - self.outside_window - self.duplicates - self.quarantined
 
 
-def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally) -> pd.DataFrame:
-    """The good points of one batch inside [start, end), and the counts of the others added to `tally`."""
+def validate(
+    points: pd.DataFrame, start: datetime, end: datetime, tally: Tally, spelling: Spelling = AS_WRITTEN
+) -> pd.DataFrame:
+    """The good points of one batch inside [start, end) under canonical ids; the counts of the others go to `tally`."""
     missing = [name for name in COLUMNS if name not in points.columns]
     if missing:
         raise OdanonError(f"the source gives no column {missing[0]!r}; map it in the product file's source")
@@ -74,6 +80,7 @@ def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally)
     if getattr(points["time"].dtype, "tz", None) is None:
         tally.reasons["no_time_zone"] += len(points)
         return points.loc[[], columns]
+    points, kinds = with_persons(points, spelling)
     opens, closes = _utc(start), _utc(end)
     rows = _Rows.of(points)
     good = rows.good(closes + _DAY)
@@ -83,6 +90,8 @@ def validate(points: pd.DataFrame, start: datetime, end: datetime, tally: Tally)
     inside = (rows.time >= opens) & (rows.time < closes)
     tally.outside_window += int((good & ~inside).sum())
     kept = good & inside
+    if kept.any():
+        tally.ids.add(kinds)
     return points[columns] if kept.all() else points.loc[kept, columns]
 
 
@@ -99,7 +108,7 @@ class _Rows:
     def of(cls, points: pd.DataFrame) -> "_Rows":
         lat, lon = (points[name].to_numpy(np.float64) for name in ("lat", "lon"))
         time = points["time"].dt.tz_convert(None).to_numpy("datetime64[us]")
-        return cls(_named(points["person"]), time, lat, lon)
+        return cls(points["person"].notna().to_numpy(), time, lat, lon)
 
     def take(self, rows: npt.NDArray[np.bool_]) -> "_Rows":
         return _Rows(self.named[rows], self.time[rows], self.lat[rows], self.lon[rows])
@@ -131,14 +140,6 @@ class _Rows:
 def on_null_island(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which positions are what devices send that know none."""
     return (np.abs(lat) < _NULL_ISLAND) & (np.abs(lon) < _NULL_ISLAND)
-
-
-def _named(person: pd.Series) -> npt.NDArray[np.bool_]:
-    """Which rows have an id that is not empty."""
-    if isinstance(person.dtype, pd.CategoricalDtype):
-        named = np.append(_named(pd.Series(person.cat.categories)), False)  # code -1 is a missing id
-        return named[person.cat.codes.to_numpy()]
-    return person.notna().to_numpy(bool) & (person != "").to_numpy(bool)
 
 
 def _utc(instant: datetime) -> np.datetime64:

@@ -6,15 +6,16 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.sizes import STEPS
 from odanon.model.figure import Figure
 from odanon.report.page import in_words, text
 
+_PASSED = "passed"  # what the verifier said of a release
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
 _COSTS_LEGEND = (
-    "The best of each k within the budget is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
+    "The best of each k within the budget that the verifier passed is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
     " process."
 )
 
@@ -46,10 +47,10 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
     rows = []
     for k, group in compared.groupby("k", sort=True):
-        within = group[group["S_share"].between(0, group["suppression"])]  # noise may add volume
+        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == _PASSED)]
         best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
-            start = f"<td>{text(row['algorithm'])}</td><td>{text(k)}</td>"
+            start = f"<td>{_named(row)}</td><td>{text(k)}</td>"
             if row["status"] != "done":
                 why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
                 cells = f'<td colspan="{len(columns)}" class="why">{text(why)}</td>'
@@ -62,9 +63,15 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
+def _named(row: dict[str, Any]) -> str:
+    """The algorithm, marked where nobody could count its flows again."""
+    unsure = row["status"] == "done" and row["verifier"] != _PASSED
+    return text(row["algorithm"]) + (' <strong class="unsafe">not verified</strong>' if unsure else "")
+
+
 def _is_best(name: str, row: dict[str, Any], best: dict[str, float]) -> bool:
     """Sums of weights that differ in their last digits are equal."""
-    known = name in best and pd.notna(row[name])
+    known = name in best and pd.notna(row[name]) and row["verifier"] == _PASSED
     return known and isclose(row[name], best[name], rel_tol=1e-9, abs_tol=1e-12)
 
 
@@ -88,7 +95,7 @@ def people_table(compared: pd.DataFrame) -> str:
         shares = "".join(_bar(count / max(sum(counts), 1)) for count in counts)
         density = f"{row['density']:.2%}" if pd.notna(row["density"]) else "–"
         ending = f"<td>{text(in_words(row['flows']))}</td><td>{text(density)}</td>"
-        rows.append(f"<tr><td>{text(row['algorithm'])}</td><td>{text(in_words(row[least]))}</td>{shares}{ending}</tr>")
+        rows.append(f"<tr><td>{_named(row)}</td><td>{text(in_words(row[least]))}</td>{shares}{ending}</tr>")
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 

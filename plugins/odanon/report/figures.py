@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.model.figure import Figure
 from odanon.risk.figures import FIGURES as RISKS
@@ -10,7 +10,8 @@ from odanon.risk.figures import FIGURES as RISKS
 _HEAD = """# Figures
 
 Written by `make schema` from what metrics and the risk report declare. *In the manifest* is the name that readers see; figures
-without one are for the publisher alone. A figure that tells what was suppressed is not shown while fewer than k trips were. Most figures exist in three
+without one are for the publisher alone. A figure that tells what was suppressed has one digit, and while fewer than k people are behind that, it is told as if
+nothing had been. Most figures exist in three
 measures: of trips (as listed), of people (`{persons}`) and of the population, by weights (`{weight}`).
 """
 _COLUMNS = "| name | label | meaning | unit | kind | in the manifest | tells suppressed |"

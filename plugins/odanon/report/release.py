@@ -20,7 +20,9 @@ _UNITS = {
 }
 
 # What the numbers are, where they are not the trips of the people in the data.
-_MEASURED = {"population": "estimates, from people who stand for others, how many trips the population made"}
+_MEASURED = {
+    "population": "estimates, from people who stand for others, how many trips the population made, in round numbers that show nobody's weight,"
+}
 
 # The steps from raw data to the matrix, in the words of `input_counts`.
 _STEPS = {
@@ -83,7 +85,8 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     bins = len(tables["bins"])
     when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
     left_out = metrics.get("suppressed_share")
-    omitted = "" if left_out is None else f", and {_percent(left_out)} of the trips were left out"
+    # Nothing and what few people left out look the same.
+    omitted = f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
     return (
         f"This release {_MEASURED.get(rule['unit'], 'says how many trips people made')} from one area to another {when} the window that starts on"
         f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"

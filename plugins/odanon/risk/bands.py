@@ -23,10 +23,17 @@ def rounded(value: float, digits: int = 3) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def rounded_down(count: int, k: int) -> int:
-    """A count as a multiple of k by a number of two digits.
+def coarse(value: float) -> float:
+    """A figure of what was left out: one digit, from 1 to 10 one after the point, since most of these lie between 0 and 2."""
+    return round(value, 1) if 1 <= abs(value) < 10 else rounded(value, 1)
 
-    Next to a published part of the count, the rest is then either perhaps nothing or perhaps k and more.
-    """
-    crowds = count // k
-    return crowds // (step := 10 ** max(len(str(crowds)) - 2, 0)) * step * k
+
+def rounded_down(count: int, k: int, digits: int = 2) -> int:
+    """A count as a multiple of k by a number of few digits, so that counts beside each other differ by nothing or by k and more."""
+    crowds = max(count, 0) // k
+    return crowds // (step := 10 ** max(len(str(crowds)) - digits, 0)) * step * k
+
+
+def lower_edge(persons: float, k: int) -> int | None:
+    """The lower edge of the band of a number of people; None below k."""
+    return max((k * step for step in _STEPS if persons >= k * step), default=None)

@@ -13,6 +13,7 @@ from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.tiles import Tiles, distinct_labels, unplaced
+from odanon.reading.persons import persons
 
 _TABLES = (".csv", ".parquet")
 
@@ -79,13 +80,15 @@ class TableInput:
             raise OdanonError(f"{self.path} cannot be read as a table; give a Parquet or CSV file") from None
         if table.empty:
             raise OdanonError(f"{self.path} has no rows; give a table of trips or flows")
-        others = {"person": self.person, "time": self.time}
+        others = {} if self.time is None else {"time": self._column(table, self.time)}
+        if self.person is not None:
+            others["person"] = self._persons(table, self.person)
         numbers = {"count": self.count, "weight": self.weight}
         rows = pd.DataFrame(
             {
                 "origin": self._labels(table, self.origin),
                 "destination": self._labels(table, self.destination),
-                **{ours: self._column(table, theirs) for ours, theirs in others.items() if theirs is not None},
+                **others,
                 **{ours: self._numbers(table, theirs) for ours, theirs in numbers.items() if theirs is not None},
             }
         )
@@ -110,6 +113,11 @@ class TableInput:
             return pd.to_numeric(column)
         except (TypeError, ValueError):
             raise OdanonError(f"{self.path}: column {name!r} holds texts that are no numbers; repair it") from None
+
+    def _persons(self, table: pd.DataFrame, name: str) -> pd.Series:
+        ids, kinds = persons(self._column(table, name))
+        kinds.refuse_mixed()
+        return ids.astype("str")
 
     def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
         if name not in table.columns:

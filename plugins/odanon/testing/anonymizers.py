@@ -2,78 +2,129 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
 from odanon.anonymizers.anonymizer import LIMITS, Anonymizer
-from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.testing.noise import check_noise
 from odanon.testing.parameters import check_parameters
+from odanon.testing.trial.cities import city_of_two_trees, pair_of_tiles, random_city
+from odanon.testing.trial.released import released, released_window
 
 _CASES = 12
+_OF_EACH = 4  # cities with two trees, and windows
 _LARGE = 20  # trips left out of which some area can surely tell k people
 _PROMISES: tuple[dict[str, Any], ...] = (
     {"k": 2, "unit": "persons", "suppression": 0.1},
     {"k": 5, "unit": "persons", "suppression": 0.0},
     {"k": 4, "unit": "trips", "suppression": 0.3},
 )
-# A value of every limit that binds in the generated cities.
+# A value of every limit that binds in the generated cities. Much may be left out, so that limits can be kept; areas grow
+# towards max_tiles only where little may.
 _ASKED: dict[str, dict[str, Any]] = {
-    "k_population": {"unit": "population", "k_population": 12.0},
-    "k_areas": {"k_areas": 9, "report_small": False},
-    "min_tiles": {"min_tiles": 2},
-    "max_tiles": {"max_tiles": 3},
-    "max_dominance": {"max_dominance": 0.4},
-    "contribution_cap": {"contribution_cap": 1},
-    "report_small": {"report_small": True},
+    "k_population": {"unit": "population", "k_population": 12.0, "suppression": 0.6},
+    "k_areas": {"k_areas": 9, "report_small": False, "suppression": 0.6},
+    "min_tiles": {"min_tiles": 2, "suppression": 0.6},
+    "max_tiles": {"max_tiles": 3, "suppression": 0.1},
+    "max_dominance": {"max_dominance": 0.4, "suppression": 0.6},
+    "contribution_cap": {"contribution_cap": 1, "suppression": 0.6},
+    "report_small": {"report_small": True, "suppression": 0.6},
 }
+_SHARES_OF_WEIGHT = {**_ASKED["k_population"], **_ASKED["max_dominance"]}
 
 
 def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **parameters: Any) -> None:
     """All rules for an anonymiser class; `parameters` are passed to every instance beside k, unit and suppression.
 
     A method that cannot always keep the budget, since it does not generalise as far as needed, `may_refuse` some
-    matrices (with OdanonError), but not all of them.
+    matrices (with OdanonError), but not all of them. Of methods that add noise (`verifiable = False`) nobody can count the
+    flows again; what is asked of them is in `odanon.testing.noise`.
     """
     check_parameters(cls(**parameters))
+    unknown = sorted(cls.keeps - LIMITS.keys())
+    assert not unknown, f"{cls.__name__} names {', '.join(unknown)} in `keeps`; the limits are {', '.join(LIMITS)}"
+    for limit in LIMITS:
+        if limit in parameters:
+            continue
+        if limit not in cls.keeps:
+            _check_refused_limit(cls, limit, parameters)
+        elif cls.verifiable:
+            _check_kept_limit(cls, limit, {**parameters, **_ASKED[limit]})
+    if cls.verifiable:
+        if {"k_population", "max_dominance"} <= cls.keeps - parameters.keys():
+            _check_kept_limit(cls, "max_dominance", {**parameters, **_SHARES_OF_WEIGHT})
+        _check_cities(cls, parameters, may_refuse)
+        _check_boundary(cls, parameters)
+    else:
+        check_noise(cls, parameters)
+    _check_empty(cls(**parameters))
+
+
+def _check_cities(cls: type[Anonymizer], parameters: dict[str, Any], may_refuse: bool) -> None:
     made = 0
     for seed in range(_CASES):
-        tree, rows = random_city(seed)
         for promise in _PROMISES:
-            plugin = cls(**promise, **parameters)
             try:
-                _check_release(plugin, tree, rows, seed)
+                _check_city(cls(**promise, **parameters), seed)
             except OdanonError:
                 if not may_refuse:
                     raise
             else:
                 made += 1
     assert made, f"{cls.__name__} refuses every matrix"
-    for limit in LIMITS:
-        _check_limit(cls, limit, parameters)
-    _check_boundary(cls, parameters)
-    _check_refusals(cls, parameters)
 
 
-def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) -> None:
-    """A limit that the class says it keeps is kept in every release; any other one is refused at once."""
-    if limit in parameters:
+def _check_city(plugin: Anonymizer, seed: int) -> None:
+    tree, rows = random_city(seed)
+    _check_release(plugin, tree, tree, rows, seed)
+    if seed < _OF_EACH:
+        _check_release(plugin, *city_of_two_trees(seed), seed)
+        _check_budget(plugin, *released_window(plugin, rows, tree))
+
+
+def _check_release(
+    plugin: Anonymizer, origins: Hierarchy, destinations: Hierarchy, rows: pd.DataFrame, seed: int
+) -> None:
+    name = type(plugin).__name__
+    before = rows.copy()
+    made = released(plugin, rows, origins, destinations)
+    pd.testing.assert_frame_equal(rows, before)
+    _check_budget(plugin, made)
+    again = released(plugin, rows.sample(frac=1, random_state=seed), origins, destinations)
+    assert again.flows.equals(made.flows), f"{name} depends on the order of the rows"
+
+
+def _check_budget(plugin: Anonymizer, *made: Release) -> None:
+    lost, volume = sum(map(_lost, made)), sum(int(each.assignment["trips"].sum()) for each in made)
+    budget = plugin.suppression * volume
+    assert lost <= budget + 1e-9, f"{type(plugin).__name__} suppresses {lost} trips, more than the budget of {budget:g}"
+
+
+def _lost(made: Release) -> int:
+    """Trips that a release leaves out."""
+    return int(made.assignment.loc[made.assignment["flow"] < 0, "trips"].sum())
+
+
+def _check_refused_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) -> None:
+    """A limit that the class does not say it keeps is refused at once."""
+    try:
+        cls(**{"k": 3, **parameters, **_ASKED[limit]})
+    except (OdanonError, ValidationError):
         return
-    asked = {"k": 3, "suppression": 0.6, **parameters, **_ASKED[limit]}
-    if limit not in cls.keeps:
-        try:
-            cls(**asked)
-        except (OdanonError, ValidationError):
-            return
-        raise AssertionError(f"{cls.__name__} accepts {limit} and does not name it in `keeps`; keep it or refuse it")
+    raise AssertionError(f"{cls.__name__} accepts {limit} and does not name it in `keeps`; keep it or refuse it")
+
+
+def _check_kept_limit(cls: type[Anonymizer], limit: str, asked: dict[str, Any]) -> None:
+    """A limit that the class says it keeps is kept in every release."""
+    asked = {"k": 3, **asked}
     made, large, fewer = 0, 0, 0
     for seed in range(_CASES):
         tree, rows = random_city(seed)
-        rows = rows.assign(weight=1.5 * rows["trips"])
+        rows = rows.assign(weight=1.5 * rows["trips"] * (1 + rows["person"] % 6))  # some weigh six times as much
         try:
             limited = released(cls(**asked), rows, tree)
         except OdanonError:
@@ -87,78 +138,24 @@ def _check_limit(cls: type[Anonymizer], limit: str, parameters: dict[str, Any]) 
     assert fewer or not large, f"{cls.__name__} names report_small in `keeps` and never leaves out less with it"
 
 
-def _lost(made: Release) -> int:
-    """Trips that a release leaves out."""
-    return int(made.assignment.loc[made.assignment["flow"] < 0, "trips"].sum())
-
-
-def random_city(seed: int) -> tuple[Hierarchy, pd.DataFrame]:
-    """A small uneven tree and person-level rows on its tiles (origin, destination, person, trips)."""
-    rng = np.random.default_rng(seed)
-    n_inner = int(rng.integers(1, 6))
-    parent = [-1] + [int(rng.integers(0, node)) for node in range(1, n_inner)]
-    n_tiles = int(rng.integers(1, 10))
-    parent += [int(rng.integers(0, n_inner)) for _ in range(n_tiles)]
-    childless = [node for node in range(n_inner) if node not in parent]
-    parent += childless  # every inner node gets at least one tile
-    labels = [f"n{node}" for node in range(len(parent))]
-    tree = _placed(Hierarchy.from_parents(labels, parent, kind="random"), seed)
-    tiles = tree.label[tree.tiles]
-    n = int(rng.integers(30, 200))
-    rows = pd.DataFrame(
-        {
-            "origin": tiles[rng.integers(0, len(tiles), n)],
-            "destination": tiles[rng.integers(0, len(tiles), n)],
-            "person": rng.integers(0, 25, n),
-            "trips": rng.integers(1, 4, n),
-        }
-    )
-    return tree, rows.groupby(["origin", "destination", "person"], as_index=False)["trips"].sum()
-
-
-def _placed(tree: Hierarchy, seed: int) -> Hierarchy:
-    """The tree with its tiles on a coarse grid, some of them in one place."""
-    lat, lon = np.random.default_rng([seed, 1]).integers(0, 6, (2, tree.n_leaves)) / 100
-    return tree.placed(tree.label[tree.tiles], 45 + lat, 5 + lon)
-
-
-def _check_release(plugin: Anonymizer, tree: Hierarchy, rows: pd.DataFrame, seed: int) -> None:
-    name = type(plugin).__name__
-    before = rows.copy()
-    made = released(plugin, rows, tree)
-    pd.testing.assert_frame_equal(rows, before)
-    lost = _lost(made)
-    budget = plugin.suppression * rows["trips"].sum()
-    assert lost <= budget + 1e-9, f"{name} suppresses {lost} trips, more than the budget of {budget:g}"
-    again = released(plugin, rows.sample(frac=1, random_state=seed), tree)
-    assert again.flows.equals(made.flows), f"{name} depends on the order of the rows"
-
-
-def released(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy) -> Release:
-    """The release of some rows as it comes through the door; what the verifier refuses fails the suite."""
-    weight = "weight" if "weight" in rows else None
-    try:
-        matrices = {None: ODMatrix.from_frame(rows, tree, tree, weight=weight)}
-        return release(matrices, tree, plugin, metrics=()).releases[None]
-    except RefusedError as error:
-        raise AssertionError(f"{type(plugin).__name__}: {'; '.join(map(str, error.findings))}") from None
-
-
 def _check_boundary(cls: type[Anonymizer], parameters: dict[str, Any]) -> None:
     """A lone flow of k-1 people never appears; with k and k + 1 people it does."""
-    tree = _placed(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair"), 0)
+    tree = pair_of_tiles()
     for people, k in ((5, 5), (6, 5)):
         rows = pd.DataFrame({"origin": "a", "destination": "b", "person": range(people), "trips": 3})
         made = released(cls(k=k, **parameters), rows, tree)
         assert made.flows["trips"].sum() == 3 * people, f"{cls.__name__} drops a flow of {people} people at k = {k}"
+    crowd = pd.DataFrame({"origin": "a", "destination": "b", "person": range(60), "trips": 1})
+    window = released_window(cls(k=5, **parameters), crowd, tree)
+    told = sum(made.flows["trips"].sum() for made in window)
+    assert told == len(crowd), f"{cls.__name__} drops flows of a window though each has enough people"
     commuter = pd.DataFrame({"origin": "a", "destination": "b", "person": [1, 2, 3, 4], "trips": 10})
     _expect_refusal(cls(k=5, **parameters), commuter, tree, "fewer than k people")
 
 
-def _check_refusals(cls: type[Anonymizer], parameters: dict[str, Any]) -> None:
-    tree = _placed(Hierarchy.from_parents(["all", "a", "b"], [-1, 0, 0], kind="pair"), 0)
+def _check_empty(plugin: Anonymizer) -> None:
     empty = pd.DataFrame({"origin": [], "destination": [], "person": [], "trips": []}).astype({"trips": int})
-    _expect_refusal(cls(**parameters), empty, tree, "an empty matrix")
+    _expect_refusal(plugin, empty, pair_of_tiles(), "an empty matrix")
 
 
 def _expect_refusal(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy, what: str) -> None:

@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from odanon.metrics.left_out import uncounted_trips, without
+from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.protocols import Metric
-from odanon.testing.anonymizers import random_city
 from odanon.testing.parameters import check_parameters
+from odanon.testing.trial.cities import random_city
 
 _CASES = 4
 _K = 3
@@ -42,6 +44,21 @@ def check_metric(plugin: Metric) -> None:
             assert _equal({key: window[key] for key in both}, one), (
                 f"{name}: the figures of one matrix change in combine()"
             )
+        _check_honesty(plugin, od, tree, name)
+
+
+def _check_honesty(plugin: Metric, od: ODMatrix, tree: Hierarchy, name: str) -> None:
+    """A figure that says so does not change when what is in no flow had never been."""
+    node = np.where(np.arange(len(od.pairs.trips)) % 3, tree.root, -1)
+    made = Release.from_nodes(od, tree, tree, node, node, {"k": _K, "unit": "persons"})
+    rest = without(od, made, uncounted_trips(od, made))
+    if rest is None:
+        return
+    one, two = (plugin.combine(pd.DataFrame([_told(plugin, *world, name)])) for world in ((od, made), rest))
+    for figure in (figure for figure in plugin.figures if figure.tells_suppressed == "no" and figure.name in one):
+        assert np.isclose(one[figure.name], two[figure.name], rtol=1e-9, equal_nan=True), (
+            f"{name}: {figure.name} depends on what was suppressed; declare tells_suppressed='yes'"
+        )
 
 
 def _told(plugin: Metric, od: ODMatrix, made: Release, name: str) -> dict[str, float]:

@@ -35,7 +35,7 @@ class Antennas(FileTable):
         """
         places = self.places()
         columns = [
-            Column("person", self.person, "text"),
+            Column("person", self.person, "id"),
             Column("time", self.time, "time"),
             Column("antenna", self.antenna, "text"),
         ]

@@ -9,14 +9,15 @@ import pandas as pd
 
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
-from odanon.reading.files import Files, ZoneName, shown
+from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
+from odanon.reading.persons import SpelledIds
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 
 
 @plugin
-class Logs:
+class Logs(SpelledIds):
     """GPX or PLT (Geolife) logs, one device a file; the path names the person."""
 
     enters: ClassVar[str] = "traces"
@@ -34,6 +35,10 @@ class Logs:
         """Whether a log is named for this day, or has no date in its name; nothing is opened."""
         return self._files.available(day)
 
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The real names of the files of [start, end)."""
+        return self._files.reads(start, end, self.date_zone)
+
     def state(self, days: list[date]) -> str:
         """What changes when the files of these days do, told without opening them."""
         return self._files.state(days)
@@ -41,19 +46,18 @@ class Logs:
     def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
         """Points of the logs of [start, end), of the context around it, and of the day before: logs run past midnight."""
         own, neighbours = self._files.around(start, end, (context + timedelta(days=1), context), self.date_zone)
-        labels = [self._label(path) for path in own]
-        for batch in chain(read(self._job(own), labels), read_what_can_be(self._job(neighbours))):
+        for batch in chain(read(self._job(own)), read_what_can_be(self._job(neighbours))):
             yield from placed_and_not(batch, ["time"])
 
     def _job(self, files: list[str]) -> Job:
         columns = [
-            Column("person", "person", "text"),
+            Column("person", "person", "id"),
             Column("time", "time", "time"),
             Column("lat", "lat", "number"),
             Column("lon", "lon", "number"),
         ]
         persons = [self._person(path) for path in files]
-        return Job(files, self._files.protocol, columns, self.timezone, persons=persons)
+        return Job(files, self._files.protocol, columns, self.timezone, persons=persons, spelling=self.spelling)
 
     @property
     def _files(self) -> Files:
@@ -62,9 +66,3 @@ class Logs:
     def _person(self, path: str) -> str:
         part = path.split("/")[-1 - self.person_level]
         return part.split(".")[0] if self.person_level == 0 else part
-
-    def _label(self, path: str) -> str:
-        """The path with the part that names the person hidden."""
-        parts = path.split("/")
-        parts[-1 - self.person_level] = "*"
-        return shown("/".join(parts))

@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 from odanon.errors import OdanonError
 from odanon.plugin import Duration, parameter, plugin
 from odanon.reading.batches import Column
-from odanon.reading.frames import UNREADABLE, unreadable_in
+from odanon.reading.frames import NUMBERED, UNREADABLE, numbered_in, unreadable_in
 from odanon.reading.table import FileTable, read_small
 from odanon.traces.ready import with_distance
 
 _COLUMNS = [
-    Column("person", "user_id", "text"),
+    Column("person", "user_id", "id"),
     Column("start", "start_timestamp", "time"),
     Column("end", "end_timestamp", "time"),
     Column("cells", "cells", "texts"),
@@ -45,14 +45,15 @@ class Multimno(FileTable):
 
     def trips(self, start: datetime, end: datetime) -> Iterator[pd.DataFrame]:
         """Trips that depart in [start, end): `odanon.trips.build.TRIP_COLUMNS`, in one frame."""
-        places, segments, unreadable = self._places(), [], 0
+        places, segments, unreadable, numbered = self._places(), [], 0, False
         for batch in self._rows(_COLUMNS, start, end, around=self.context):
             segments.append(_located(batch, places))
             unreadable += unreadable_in(batch)
+            numbered |= numbered_in(batch)
         if segments:
             trips = trips_between_stays(pd.concat(segments, ignore_index=True))
             trips = trips[(trips["start"] >= start) & (trips["start"] < end)].reset_index(drop=True)
-            trips.attrs[UNREADABLE] = unreadable
+            trips.attrs |= {UNREADABLE: unreadable, NUMBERED: numbered}
             yield trips
 
     def _places(self) -> pd.DataFrame:

@@ -26,7 +26,7 @@ class Points(FileTable):
     def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
         """Points in the files of [start, end) and of the context around it: person, time, lat, lon."""
         columns = [
-            Column("person", self.person, "text"),
+            Column("person", self.person, "id"),
             Column("time", self.time, "time"),
             Column("lat", self.lat, "number"),
             Column("lon", self.lon, "number"),

@@ -45,7 +45,7 @@ class Trips(FileTable):
         Trips by zone have the columns origin and destination instead of the coordinates and the distance.
         """
         columns = [
-            Column("person", self.person, "text"),
+            Column("person", self.person, "id"),
             Column("start", self.start, "time"),
             Column("end", self.end, "time"),
         ]
@@ -86,8 +86,8 @@ class OdTable(FileTable):
             Column("destination", self.destination, "text"),
             Column("trips", self.trips, "number"),
         ]
-        optional = {"person": self.person, "segment": self.segment}
-        columns += [Column(name, source, "text") for name, source in optional.items() if source is not None]
+        columns += [Column("person", self.person, "id")] if self.person is not None else []
+        columns += [Column("segment", self.segment, "text")] if self.segment is not None else []
         columns += [Column("weight", self.weight, "number")] if self.weight is not None else []
         for batch in self._rows(columns, start, end):
             yield from placed_and_not(batch, ["time_bin"])

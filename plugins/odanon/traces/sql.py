@@ -11,12 +11,13 @@ from pydantic import field_validator
 from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
+from odanon.reading.persons import SpelledIds
 
 _ROWS = 100_000
 
 
 @plugin
-class Sql:
+class Sql(SpelledIds):
     """Points from a database query, PostGIS or any other that SQLAlchemy speaks to."""
 
     enters: ClassVar[str] = "traces"
@@ -41,6 +42,17 @@ class Sql:
                 "bound the query by the parameters :start and :end, such as time >= :start and time < :end"
             )
         return value
+
+    @property
+    def data_place(self) -> str:
+        """The database, whatever is asked of it and whoever asks."""
+        import sqlalchemy
+
+        try:
+            url = sqlalchemy.make_url(os.environ.get(self.url_variable, ""))
+        except sqlalchemy.exc.ArgumentError:
+            return self.url_variable
+        return f"{url.get_backend_name()}://{url.host or ''}:{url.port or ''}/{url.database or ''}"
 
     def available(self, day: date) -> bool:
         """What the day query says; the traces are not read."""
@@ -70,7 +82,8 @@ class Sql:
             with engine.connect().execution_options(stream_results=True, yield_per=_ROWS) as connection:
                 result = connection.execute(sqlalchemy.text(query), parameters)
                 for rows in result.partitions(_ROWS):  # the option alone does not cut the rows of a text
-                    yield pd.DataFrame(rows, columns=list(result.keys()))
+                    # Objects: beside a NULL, pandas would make floats of integers and round large ids.
+                    yield pd.DataFrame(rows, columns=list(result.keys()), dtype=object)
         except (sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
             code = sqlstate(error)
             kind = type(getattr(error, "orig", None) or error).__name__
@@ -84,7 +97,8 @@ def _by_zone(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     wall = pd.Series([stamp is not None and stamp.tzinfo is None for stamp in stamps], dtype=bool)
     times = pd.Series(stamps, dtype=object)
     places = {name: pd.to_numeric(rows[name], errors="coerce") for name in ("lat", "lon") if name in rows.columns}
-    rows = rows.assign(**places)
+    others = rows.drop(columns=["person", "time", *places], errors="ignore").infer_objects()
+    rows = rows.assign(**places, **others)
     if not wall.all():
         yield rows[~wall].assign(time=pd.to_datetime(times[~wall], utc=True).dt.as_unit("us"))
     if wall.any():

@@ -18,8 +18,10 @@ from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.testing import check_anonymizer
 
 PLUGINS: dict[str, Any] = {name: registry.find("anonymize", name).cls for name in registry.names("anonymize")}
+REFUSING = ("odkanon", "suppression")  # refuse many cities; their own tests run the suite over all
 NAMES = [name for name, cls in PLUGINS.items() if cls.verifiable]  # the gate refuses the others
 CASES = -(-10_000 // len(NAMES)) if os.environ.get("ODANON_STRESS") else 15
 
@@ -99,6 +101,12 @@ def test_the_verifier_finds_nothing(name: str, place: tuple[Hierarchy, pd.DataFr
         event("refused")  # nothing is published
         return
     PUBLISHED[name] += 1
+
+
+@pytest.mark.usefixtures("fewer_cities")
+@pytest.mark.parametrize("name", [name for name in PLUGINS if name not in REFUSING])
+def test_every_installed_anonymiser_conforms(name: str) -> None:
+    check_anonymizer(PLUGINS[name])
 
 
 def test_no_anonymiser_passed_by_refusing_everything() -> None:

@@ -162,3 +162,18 @@ def test_a_tile_outside_the_hierarchy_is_counted_not_named(trips: pd.DataFrame) 
     tree = H3Hierarchy().build(H3Zoning(resolution=8).tiles(table["origin"].unique()[:5]))
     with pytest.raises(OdanonError, match="tiles of the matrix are missing from the hierarchy"):
         odanon.anonymize(table, tree)
+
+
+def test_a_release_that_is_not_verified_is_told_before_and_is_not_ready_to_hand_out(
+    trips: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "od.parquet"
+    trips.to_parquet(path)
+    for algorithm, verified in (("laplace", False), ("uniform", True)):
+        wanted = ["--unit", "trips", "--algorithm", algorithm, "--out", str(tmp_path / algorithm)]
+        done = RUN.invoke(cli.main, ["anonymize", str(path), *COLUMNS, *wanted], catch_exceptions=False)
+        assert ("laplace makes flows that nobody can count again" in " ".join(done.stderr.split())) is not verified
+        assert ("flows.parquet and zones.parquet to hand out;" in done.stdout) is verified
+        assert ("not verified and not to hand out" in done.stdout) is not verified
+        places = done.stdout.index("written to ")
+        assert ("not verified, by its own word" in done.stdout[:places]) is not verified

@@ -125,7 +125,7 @@ def test_a_third_partys_commands_are_listed_and_run(stranger: None) -> None:
         ("garbled", "SyntaxError when it was read"),
         ("gone", "there is no module stranger.gone"),
         ("nameless", "stranger.good defines no 'nothing'"),
-        ("trips", "two installed packages offer it; uninstall or rename one of them"),
+        ("trips", "the name belongs to odanon; rename it"),
     ],
 )
 def test_a_broken_command_is_listed_with_its_reason(stranger: None, name: str, why: str) -> None:
@@ -137,7 +137,7 @@ def test_a_broken_command_is_listed_with_its_reason(stranger: None, name: str, w
 
 
 @pytest.mark.parametrize(
-    "name", ["raising", "lacking", "dividing", "leaving", "garbled", "uncallable", "gone", "nameless", "trips"]
+    "name", ["raising", "lacking", "dividing", "leaving", "garbled", "uncallable", "gone", "nameless"]
 )
 def test_a_broken_command_says_so_and_breaks_nothing_else(
     stranger: None, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -152,6 +152,13 @@ def test_a_broken_command_says_so_and_breaks_nothing_else(
     assert error.count("\n") == 1
     assert called("wave", "Ada").output == "Ada \n"
     assert called("schema").exit_code == 0
+
+
+def test_a_strangers_command_does_not_take_the_name_of_ours(stranger: None) -> None:
+    shown = called("trips", "--help")
+    assert shown.exit_code == 0
+    assert "Wave" not in shown.output
+    assert "trip" in shown.output
 
 
 def test_a_mistyped_command_gets_the_nearest() -> None:

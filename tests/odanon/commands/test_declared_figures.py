@@ -1,13 +1,12 @@
 """What `odanon anonymize` and `odanon compare` print of a figure is what the figure declares, whoever measures it."""
 
 from math import nan
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from odanon.commands import anonymize, compare
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 
 DETOUR = Figure("detour", "of detour", "longer than the straight way", unit="share", symbol="Δ", headline=True)
@@ -27,7 +26,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_headlines_are_told_with_label_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:
-    anonymize._print_figures({**VOLUMES, "E": nan, "detour": 0.125}, Path("out"), noisy=False)
+    anonymize._print_figures({**VOLUMES, "E": nan, "detour": 0.125}, noisy=False)
     told = lines(capsys)
     assert told[0] == "56 flows, 1,803 of 2,000 trips published"
     assert "10.84 tiles per trip (mean size of origin plus destination; 2 means nothing was enlarged)" in told
@@ -38,7 +37,7 @@ def test_headlines_are_told_with_label_and_meaning(capsys: pytest.CaptureFixture
 
 
 def test_noise_hides_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    anonymize._print_figures(VOLUMES, Path("out"), noisy=True)
+    anonymize._print_figures(VOLUMES, noisy=True)
     told = lines(capsys)
     assert told[0].endswith("noise included")
     assert not [line for line in told if "left out" in line]

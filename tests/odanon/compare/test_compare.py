@@ -1,5 +1,6 @@
 """`odanon compare`: every case measured alike, resumable, under a time limit."""
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -15,7 +16,10 @@ from odanon import cli
 from odanon.compare.page import comparison_page
 from odanon.compare.plan import Plan, cases
 from odanon.compare.runner import run_plan, tidy
+from odanon.compare.worker import _warm_up
 from odanon.errors import OdanonError
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
 from odanon.tables.read import TableInput
 
 RUN = CliRunner()
@@ -114,6 +118,47 @@ def test_a_release_of_nothing_is_a_row_of_the_report(
     assert compared[["status", "flows", "S_share"]].values.tolist() == [["done", 0, 1]]
     assert compared[["Gbar", "density"]].isna().all(axis=None)
     assert "–" in comparison_page(planned, compared, table.load())
+
+
+def test_what_nobody_can_verify_is_told_as_such_and_never_the_best(
+    table: TableInput, tmp_path: Path, run_here: Callable[[Plan], pd.DataFrame]
+) -> None:
+    planned = Plan(table, cases("laplace,uniform", "5", "trips", 0.1), tmp_path / "out", 300)
+    compared = run_here(planned)
+    assert compared.set_index("algorithm")["verifier"].to_dict() == {"laplace": "not verified", "uniform": "passed"}
+    page = comparison_page(planned, compared, table.load())
+    assert "Not verified, since nobody can count their flows again: laplace." in page
+    row = re.search(r"<tr[^>]*><td>[^<]*(?:<bdi>)?laplace.*?</tr>", page)
+    assert row is not None
+    assert '<strong class="unsafe">not verified</strong>' in row[0]
+    assert 'class="best"' not in row[0]
+
+
+def test_the_terminal_says_what_is_not_verified(table: TableInput, tmp_path: Path) -> None:
+    options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
+    wanted = ["--algorithms", "laplace", "--k", "5", "--unit", "trips", "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted], catch_exceptions=False)
+    assert "laplace k=5: done, not verified" in done.output
+    assert pd.read_csv(tmp_path / "out" / "comparison.csv")["verifier"].tolist() == ["not verified"]
+    assert done.stdout.count("not verified") == 1  # the table's row
+
+
+def test_warming_up_leaves_table_and_tree_alone(table: TableInput) -> None:
+    class Writes:
+        """Changes whatever it is given."""
+
+        def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> None:
+            for array in (od.origin, od.trips, od.ground.origins.lat, origins.n_tiles, origins.parent):
+                array[:] = 0
+
+    loaded = table.load()
+    before = copy.deepcopy(loaded.tree), copy.deepcopy(loaded.matrices[None])
+    _warm_up(Writes(), loaded.matrices, loaded)
+    od, tree = loaded.matrices[None], loaded.tree
+    assert np.array_equal(tree.n_tiles, before[0].n_tiles)
+    assert np.array_equal(tree.parent, before[0].parent)
+    assert np.array_equal(od.trips, before[1].trips)
+    assert np.array_equal(od.ground.origins.lat, before[1].ground.origins.lat)
 
 
 def test_a_case_named_twice_is_run_once() -> None:

@@ -114,7 +114,7 @@ def test_weights_alone_are_counted_in_whole_units_and_told_in_people() -> None:
     at = np.array([-1, int(tree.tiles[0])]), np.array([-1, int(tree.tiles[1])])
     release = recounted(od, Release.from_nodes(counted, tree, tree, *at, {"k": 500}))
     assert release.flows[["trips", "persons", "weight"]].values.tolist() == [[1, 1, 60.0]]
-    assert below_thresholds(case, {None: release}) == {"cells_below": 1, "cells_below_population": 0}
+    assert below_thresholds(case, {None: od}, {None: release}) == {"cells_below": 1, "cells_below_population": 0}
 
 
 def test_mistakes_are_told_before_anything_runs(survey: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.gate.areas import areas_below_k
 from odanon.gate.release import area_tiles
 from odanon.model.matrix import ODMatrix
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 
 TILES = ["a", "b", "c", "d"]
 MEMBERS = {"a": "a", "ab": "ab", "c": "c", "d": "d", "map": "abcd"}  # areas may contain one another

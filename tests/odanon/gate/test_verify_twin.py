@@ -18,7 +18,7 @@ def slow_rules(rows: pd.DataFrame, flows: pd.DataFrame, suppressed: int, promise
     """Rules 1-3 by loops over people, tiles and pairs of flows; tile pairs in two flows make no other rule fail."""
     broken: set[str] = set()
     listed = [
-        (f.origin, f.destination, f.trips, f.persons)
+        (f.origin, f.destination, f.trips, f.persons, f.weight)
         for f in flows.itertuples()
         if f.origin in AREAS and f.destination in AREAS
     ]
@@ -36,7 +36,7 @@ def slow_rules(rows: pd.DataFrame, flows: pd.DataFrame, suppressed: int, promise
             if set(AREAS[one[0]]) & set(AREAS[two[0]]) and set(AREAS[one[1]]) & set(AREAS[two[1]]):
                 broken.add("disjoint")
     published = covered = 0
-    for origin, destination, told_trips, told_persons in listed:
+    for origin, destination, told_trips, told_persons, told_weight in listed:
         inside = [r for r in rows.itertuples() if r.origin in AREAS[origin] and r.destination in AREAS[destination]]
         mine: Counter[int] = Counter()
         for row in inside:
@@ -56,6 +56,15 @@ def slow_rules(rows: pd.DataFrame, flows: pd.DataFrame, suppressed: int, promise
             capped.values()
         ):
             broken.add("max-dominance")
+        weighed: Counter[int] = Counter()
+        for row in inside:
+            weighed[row.person] += row.weight
+        heaviest, weight = max(weighed.values(), default=0), sum(weighed.values())
+        if promise["max_dominance"] and heaviest > promise["max_dominance"] * weight:
+            broken.add("max-dominance")
+        step = next(step for step in (1, 2, 5, 10, 20, 50, 100) if step >= heaviest)
+        if told_weight != max(int(weight / step + 0.5) * step, step):
+            broken.add("weights")
     if published + covered + suppressed != rows["trips"].sum():
         broken.add("conservation")
     return broken
@@ -88,9 +97,11 @@ def test_the_twins_agree(rows_: list[tuple], pairs: list[tuple], promise: dict[s
         mine = inside.groupby("person")["trips"].sum()
         trips = int(mine.clip(upper=promise["contribution_cap"]).sum())
         wrong = data.draw(st.sampled_from([(0, 0), (0, 0), (0, 0), (1, 0), (0, 1)]))
-        honest.append((origin, destination, trips + wrong[0], len(mine) + wrong[1]))
-    flows = pd.DataFrame(honest, columns=["origin", "destination", "trips", "persons"])
-    flows = flows.astype({"origin": "str", "destination": "str", "trips": int, "persons": int})
+        rounded = data.draw(st.sampled_from([1, 2, 5, 10]))  # right often enough
+        weight = max(int(inside["weight"].sum() / rounded + 0.5) * rounded, rounded)
+        honest.append((origin, destination, trips + wrong[0], len(mine) + wrong[1], float(weight)))
+    flows = pd.DataFrame(honest, columns=["origin", "destination", "trips", "persons", "weight"])
+    flows = flows.astype({"origin": "str", "destination": "str", "trips": int, "persons": int, "weight": float})
     tiles = pd.DataFrame([(area, tile) for area, inside in AREAS.items() for tile in inside], columns=["area", "tile"])
     suppressed = max(int(rows["trips"].sum() - flows["trips"].sum()) + data.draw(st.sampled_from([0, 0, 1])), 0)
     slow = slow_rules(rows, flows, suppressed, promise)

@@ -3,7 +3,7 @@
 import h3
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from random_trees import h3_tiles
@@ -100,3 +100,39 @@ def test_other_tiles_are_refused():
 @pytest.mark.parametrize("coverage", ["full", "observed"])
 def test_conformance(coverage):
     check_hierarchy(H3Hierarchy(coverage=coverage), H3Zoning(), h3_tiles(100).label)
+
+
+def naive_extent(cells: list[str], visits: list[tuple[int, int]], k: int) -> set[str]:
+    """The cells of the finest root that fewer than k visitors ever leave, or of the coarsest ones with k visitors."""
+    for resolution in range(h3.get_resolution(cells[0]), -1, -1):
+        roots = [h3.cell_to_parent(cell, resolution) for cell in cells]
+        people = {root: {who for tile, who in visits if roots[tile] == root} for root in roots}
+        busiest = min(people, key=lambda root: (-len(people[root]), root))
+        if len({who for tile, who in visits if roots[tile] != busiest}) < k:
+            return {cell for cell, root in zip(cells, roots, strict=True) if root == busiest}
+    return {cell for cell, root in zip(cells, roots, strict=True) if len(people[root]) >= k}
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 12),
+    st.sampled_from([0.01, 2.0, 40.0]),
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 8)), min_size=1, max_size=60),
+    st.integers(2, 6),
+)
+def test_the_automatic_root_depends_on_k_people(n, spread, visits, k):
+    tiles = h3_tiles(n, 3, spread, 7)
+    visits = [(tile % len(tiles), who) for tile, who in visits]
+    tile, visitor = np.array(visits).T
+    near = H3Hierarchy().extent(tiles.label, tile, visitor, k)
+    assert set(tiles.label[near]) == naive_extent(tiles.label.tolist(), visits, k)
+
+
+def test_a_root_that_is_given_leaves_out_what_lies_elsewhere():
+    zoning = H3Zoning(resolution=5)
+    label = zoning.assign(np.array([48.85, 48.9, -33.9]), np.array([2.35, 2.4, 151.2]))
+    tile, visitor = np.array([0, 1, 2, 2]), np.array([0, 1, 2, 3])
+    root = h3.cell_to_parent(label[0], 2)
+    assert H3Hierarchy(root=root).extent(label, tile, visitor, 10).tolist() == [True, True, False]
+    assert H3Hierarchy(root=0).extent(label, tile, visitor, 2).tolist() == [True, True, True]
+    assert H3Hierarchy(root=0).extent(label, tile[:3], visitor[:3], 2).tolist() == [True, True, False]

@@ -22,7 +22,7 @@ from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 from odanon.zoning.h3 import H3Zoning
 
 # a, b and c in a row on the equator, 0.01 degrees apart: all -> left (a, b), right (c).

@@ -13,7 +13,7 @@ from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 
 # all -> left (a, b), right (c): post-order a b left c right all
 TREE = Hierarchy.from_parents(["all", "left", "right", "a", "b", "c"], [-1, 0, 0, 1, 1, 2], kind="hand")

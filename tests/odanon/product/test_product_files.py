@@ -1,6 +1,7 @@
 """Product files: what is accepted, and how a mistake reads."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 import yaml
 from repository import REPOSITORY
 
+from odanon import registry
 from odanon.errors import OdanonError
-from odanon.product import load_product, load_products
+from odanon.product import load_named, load_product, load_products, product_paths
 from odanon.product.schema import product_schema
 
 DEMO = REPOSITORY / "pipelines" / "demo.yaml"
@@ -31,7 +33,9 @@ def message(path: Path) -> str:
 
 
 def test_every_product_in_the_repository_loads() -> None:
-    assert {product.product for product in load_products(REPOSITORY / "pipelines")} >= {"demo"}
+    loaded = load_products(product_paths(REPOSITORY / "pipelines"))
+    assert {product.product for product in loaded.products} >= {"demo"}
+    assert loaded.broken == {}
 
 
 def test_defaults_are_filled_in(tmp_path: Path) -> None:
@@ -51,6 +55,17 @@ def test_defaults_are_filled_in(tmp_path: Path) -> None:
         ),
         ({"anonymize": {"plugin": "atg-jiont"}}, "did you mean 'atg-joint'?"),
         ({"anonymize": {"plugin": "atg-joint", "kk": 3}}, "anonymize.kk = 3: there is no such key here"),
+        ({"anonymize": {"plugin": "atg-joint", "max_tile": 3}}, "did you mean 'max_tiles'?"),
+        (
+            {"metrics": [{"plugin": "reconstruction", "distence": 3}]},
+            "metrics.0.distence = 3: there is no such key here",
+        ),
+        (
+            {"publish": {"retension": "2d"}},
+            "publish.retension = '2d': there is no such key here; did you mean 'retention'?",
+        ),
+        ({"trips": {"home_work": {"min_day": 2}}}, "did you mean 'min_days'?"),
+        ({"titel": "x"}, "did you mean 'title'?"),
         ({"anonymize": "nonsense-name"}, "no anonymize plugin is called 'nonsense-name'; installed are:"),
         ({"anonymize": 12}, "anonymize = 12: name a plugin here"),
         ({"anonymize": {"plugin": "atg-joint", "unit": "trips"}}, "does not protect persons; use unit: persons"),
@@ -83,6 +98,25 @@ def test_broken_yaml_names_the_line(tmp_path: Path) -> None:
     assert "broken.yaml: line 3" in message(path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x]\n"
+        + "".join(f"{c}: &{c} [*{b}, *{b}, *{b}, *{b}]\n" for b, c in pairwise("abcdefghijklmnopqrstuvwxyz")),
+        "product: &name town\n",
+        "product: town\nbase: &base {k: 3}\nanonymize:\n  <<: *base\n",
+        "a: &a [*a]\n",
+    ],
+    ids=["laughs", "anchor", "merge", "itself"],
+)
+def test_anchors_and_aliases_are_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "laughs.yaml"
+    path.write_text(text)
+    said = message(path)
+    assert said.startswith(f"{path}: line ")
+    assert "has an anchor (&) or an alias (*), which are not read; write the value out" in said
+
+
 def test_variables_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, publish={"store": "postgis", "url": "${MY_DB}"})
     monkeypatch.delenv("MY_DB", raising=False)
@@ -103,8 +137,40 @@ def test_secrets_in_the_file_are_refused_and_not_repeated(tmp_path: Path) -> Non
 def test_two_files_cannot_claim_one_name(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "other.yaml").write_text((tmp_path / "mine.yaml").read_text())
+    loaded = load_products(product_paths(tmp_path))
+    assert len(loaded.products) == 1
+    assert "other.yaml: product = 'demo' is taken by another file" in loaded.broken[tmp_path / "other.yaml"]
     with pytest.raises(OdanonError, match="is taken by another file"):
-        load_products(tmp_path)
+        load_named(tmp_path, "demo")
+
+
+BROKEN = {
+    "colon.yaml": ("product: colon\ntitle: a: b\n", "colon", "line 2"),
+    "list.yaml": ("- product\n", "list", "is a mapping"),
+    "latin.yaml": ("product: latin\ntitle: caf\xe9\n", "latin", "not UTF-8"),
+    "plugin.yaml": (f"{DEMO.read_text()}\nengine: {{plugin: nowhere}}\n", "demo", "nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_breaks_no_other(tmp_path: Path, name: str) -> None:
+    write(tmp_path, product="mine")
+    text, claimed, sentence = BROKEN[name]
+    (tmp_path / name).write_text(text, encoding="latin-1")
+    loaded = load_products(product_paths(tmp_path))
+    assert [product.product for product in loaded.products] == ["mine"]
+    assert sentence in loaded.broken[tmp_path / name]
+    assert load_named(tmp_path, "mine").product == "mine"
+    with pytest.raises(OdanonError, match=sentence):
+        load_named(tmp_path, claimed)
+
+
+def test_a_plugin_that_raises_when_it_is_made_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Any) -> None:
+        raise RuntimeError("may quote data")
+
+    monkeypatch.setattr(registry.Plugin, "create", lambda self, parameters: fails(self))
+    assert "a plugin of this file fails with RuntimeError when it is made" in message(write(tmp_path))
 
 
 def test_the_schema_in_the_repository_is_current_and_accepts_the_demo() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
 from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
-from odanon.risk.bands import persons_band, rounded, rounded_down
+from odanon.risk.bands import coarse, persons_band, rounded, rounded_down
 
 
 def test_one_person_has_one_pseudonym_in_a_window_and_another_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +37,10 @@ def test_simulated_people_run_without_a_key(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bands_start_at_k() -> None:
     bands = persons_band(pd.Series([10, 19, 20, 49, 50, 99, 100, 5000]), 10)
     assert list(bands) == ["10-19", "10-19", "20-49", "20-49", "50-99", "50-99", "100+", "100+"]
+
+
+def test_figures_of_what_was_left_out_are_coarse() -> None:
+    assert [coarse(v) for v in (0, 0.0999, 0.123, 0.96, 1.618, 12.4, 5.5e8)] == [0, 0.1, 0.1, 1, 1.6, 10, 6e8]
 
 
 def test_public_figures_are_rounded() -> None:

@@ -16,7 +16,7 @@ from odanon.model.tiles import Tiles
 from odanon.reconstruct.areas import spread
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.tiles import by_polygons, by_zoning, themselves, tile_shares
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 from odanon.zoning.h3 import H3Zoning
 
 ZONES = pd.DataFrame({"zone_id": ["left", "c"], "n_tiles": [2, 1], "tiles": [["a", "b"], ["c"]]})

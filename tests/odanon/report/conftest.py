@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import shapely
 
-from odanon.metrics.measure import every_figure
+from odanon.metrics.declared import every_figure
 
 LYON = (45.76, 4.84)
 TILE, ROOT = 9, 6

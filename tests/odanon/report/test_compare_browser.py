@@ -90,7 +90,9 @@ def compared() -> pd.DataFrame:
     for view in ("_persons", "_population"):
         for name in figures[:9]:
             table[f"{name}{view}"] = table[name]
-    table = table.assign(status="done", message=None, protect="", segment="all", unit="persons", suppression=0.5)
+    table = table.assign(
+        status="done", verifier="passed", message=None, protect="", segment="all", unit="persons", suppression=0.5
+    )
     table.loc[3, ["status", "message", "Gbar"]] = [
         "refused",
         "a long reason that says what to do about it " * 4,

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from odanon.reading.columns import Converter
+from odanon.reading.child.columns import Converter
 from odanon.reading.files import Files, days_of, shown
 from odanon.reading.validate import Tally, validate
 from odanon.traces.points import Points

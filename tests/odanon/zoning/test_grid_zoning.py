@@ -56,3 +56,24 @@ def test_the_crs_must_be_metric(crs):
 def test_labels_of_another_grid_are_refused():
     with pytest.raises(OdanonError, match="2 of 2 tile labels are not 500 m grid cells"):
         GridZoning(crs="EPSG:2154").tiles([cell_label(250, 1, 1), "anything"])
+
+
+def test_with_bounds_every_cell_is_known_and_nothing_outside():
+    zoning = GridZoning(cell_m=1000, crs=CENTRED, bounds=(2.9, 44.95, 3.1, 45.05))
+    lat, lon = np.meshgrid(np.linspace(44.9501, 45.0499, 60), np.linspace(2.9001, 3.0999, 60))
+    inside = zoning.assign(lat.ravel(), lon.ravel())
+    assert set(inside) <= set(zoning.every_label)
+    assert len(zoning.every_label) == len(set(zoning.every_label)) == pytest.approx(15.8 * 11.1, rel=0.2)
+    assert zoning.assign(np.array([44.9, 45.1, 45.0]), np.array([3.0, 3.0, 3.2])).tolist() == [None] * 3
+    assert sorted(zoning.tiles(zoning.every_label).label) == sorted(zoning.every_label)
+
+
+@pytest.mark.parametrize("bounds", [(3.1, 44.9, 2.9, 45.1), (2.9, 45.1, 3.1, 44.9), (2.9, 44.9, 200, 45.1)])
+def test_bounds_in_another_order_are_refused(bounds):
+    with pytest.raises(ValidationError, match="west, south, east and north"):
+        GridZoning(crs=CENTRED, bounds=bounds)
+
+
+def test_bounds_of_too_many_cells_are_refused():
+    with pytest.raises(ValidationError, match="use larger cells"):
+        GridZoning(cell_m=1, crs=CENTRED, bounds=(2.9, 44.9, 3.1, 45.1))

@@ -129,7 +129,7 @@ def test_a_bad_day_is_reported_in_its_own_words_and_the_next_runs(workspace: Pat
         workspace, source={"plugin": "simulated", "people": 100, "dirt": 0.3}, checks={"max_quarantined": 0.01}
     )
     result = next(run_days(dirty, [date(2026, 3, 3)], resume=False))
-    assert "of the input rows are bad, above checks.max_quarantined = 1.0%" in result.error
+    assert "more of the input rows are bad than checks.max_quarantined = 1.0% allows" in result.error
     assert EmbeddedStore(workspace / "data").windows("small") == ["2026-03-02"]
 
 

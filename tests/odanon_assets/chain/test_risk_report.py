@@ -92,4 +92,4 @@ def test_the_attack_is_computed_once_for_the_parameters(folder: Path) -> None:
 
 def test_the_platform_plots_the_figures() -> None:
     figures = {"risk_membership_auc": 0.61, "risk_homogeneous_tiles_mean": 4.0, "S": 3.0}
-    assert stage_metadata(figures, 10) == {"risk_membership_auc": 0.61, "risk_homogeneous_tiles_mean": 4.0}
+    assert stage_metadata("metrics", figures, 10) == {"risk_membership_auc": 0.61, "risk_homogeneous_tiles_mean": 4.0}

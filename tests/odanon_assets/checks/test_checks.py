@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from product_example import small_product
 
+from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.risk.bands import rounded_down
+from odanon_assets.chain import stages
 from odanon_assets.checks.catalogue import CHECKS
 from odanon_assets.checks.check import Verdict
 from odanon_assets.checks.columns import TABLES
@@ -102,31 +105,34 @@ def test_a_changed_table_is_seen(product: Product, lake: Lake) -> None:
 
 
 @given(
-    st.dictionaries(
-        st.sampled_from(["people", "people_with_trips", "points", "trips", "S", "quarantined"]), st.integers(0, 40)
-    ),
+    st.dictionaries(st.sampled_from(["people", "points", "points_read", "duplicates"]), st.integers(0, 40)),
     st.dictionaries(st.sampled_from(["teleport", "swapped"]), st.integers(0, 40)),
-    st.integers(1, 40),
     st.integers(2, 20),
 )
-def test_no_count_below_k_is_shown(counts: dict[str, int], reasons: dict[str, int], smallest: int, k: int) -> None:
-    shown = stage_metadata({**counts, "reasons": reasons, "min_persons": float(smallest), "Gbar": 2.5}, k)
-    for name, value in counts.items():
-        assert (name in shown) == (not 0 < value < k)
-    for value in shown["reasons"].value.values():
-        assert isinstance(value, str) or not 0 < value < k
-    assert shown.get("min_people", k) >= k
-    assert ("min_people" in shown) == (smallest >= k)
+def test_fewer_than_k_bad_rows_look_like_none(counts: dict[str, int], reasons: dict[str, int], k: int) -> None:
+    bad = sum(reasons.values())
+    figures = {**counts, "reasons": reasons, "quarantined": bad, "quarantined_share": bad / 1000, "unheard_of": 77}
+    shown = stage_metadata("traces", figures, k)
+    assert shown.keys() == {"reasons", "quarantined"}  # what is left out is not known yet: no count of what went in
+    assert shown["quarantined"] == (0 if bad < k else rounded_down(bad, k))
+    assert shown["reasons"].value == {name: rounded_down(n, k) for name, n in reasons.items() if n >= k}
+
+
+@given(st.integers(1, 400), st.integers(2, 20))
+def test_the_fewest_people_are_told_as_the_edge_of_their_band(smallest: int, k: int) -> None:
+    shown = stage_metadata("metrics", {"min_persons": float(smallest), "Gbar": 2.5}, k)
     assert shown["Gbar"] == 2.5
+    assert ("min_people" in shown) == (smallest >= k)
+    assert shown.get("min_people", k) in (k, 2 * k, 5 * k, 10 * k)
 
 
 def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = {"folder": "/data/published/small/releases/r1", "Gbar": float("nan"), "fresh": True}
-    shown = stage_metadata(figures, 10)
+    shown = stage_metadata("published", figures, 10)
     assert shown["report"].value == "/data/published/small/releases/r1/report.html"
     assert "Gbar" not in shown
     monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
-    linked = stage_metadata(figures, 10)["report"]
+    linked = stage_metadata("published", figures, 10)["report"]
     assert linked.value == "https://maps.example/published/small/releases/r1/report.html"
 
 
@@ -140,8 +146,34 @@ def test_columns_come_from_columns_that_exist(product: Product) -> None:
         assert set(lineage.deps_by_column) <= {column.name for column in table.columns}
 
 
-def test_fewer_than_k_suppressed_trips_cannot_be_computed_from_what_is_shown() -> None:
-    figures = {"S": 3, "S_share": 0.001, "published": 2997, "E": 0.001, "D": 0.001, "flows": 40, "Gbar": 2.0}
-    assert stage_metadata(figures, 10) == {"flows": 40, "Gbar": 2.0}
-    assert stage_metadata({**figures, "S": 0, "S_share": 0.0}, 10)["published"] == 2997
-    assert stage_metadata({**figures, "S": 10}, 10)["S_share"] == 0.001
+def test_what_tells_of_the_suppressed_is_shown_coarsely_and_only_once_it_is_known_who_they_are() -> None:
+    figures = {"S": 323, "S_share": 0.10766, "published": 2677, "E": 0.6123, "flows": 40, "Gbar": 2.0123}
+    assert stage_metadata("metrics", figures, 10) == {"published": 2600, "flows": 40, "Gbar": 2.0123}
+    shown = stage_metadata("metrics", {**figures, "left_out_people": 10}, 10)
+    assert (shown["S"], shown["S_share"], shown["E"]) == (300, 0.1, 0.6)
+
+
+def test_a_stranger_cannot_declare_the_figures_of_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    harmless = Figure("points", "points", "no points at all", kind="size")
+    monkeypatch.setattr(stages, "every_figure", lambda: {"points": harmless})
+    assert stage_metadata("traces", {"points": 7}, 10) == {}
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, 0), (9, 0), (10, 0.01), (12, 0.01), (18, 0.02)])
+def test_a_share_of_few_rows_is_told_as_none_and_of_many_with_one_digit(
+    product: Product, lake: Lake, rows: int, told: float
+) -> None:
+    k = product.anonymize.promise.k
+    rows = rows * k // 10
+    leave(lake, "traces", DAY, quarantined_share=rows / (100 * k), quarantined=rows)
+    verdict = check(product, lake, "traces", "quarantine")
+    assert verdict.figures == {"share": told}
+    leave(lake, "od", DAY, unknown_zone_share=rows / (100 * k), unknown_zone_people=rows)
+    assert check(product, lake, "od", "unknown_zones").figures == {"share": told}
+
+
+def test_the_suppressed_share_of_the_checks_has_one_digit(product: Product, lake: Lake) -> None:
+    leave(lake, "metrics", DAY, S_share=0.01234, left_out_people=product.anonymize.promise.k)
+    verdict = check(product, lake, "metrics", "suppression")
+    assert verdict.figures == {"S": 0.01}
+    assert verdict.sentence.startswith("about 1% of the trips")

@@ -1,5 +1,6 @@
 """Exports: the same bytes from either store, described by a datapackage.json."""
 
+import csv
 import hashlib
 import json
 from datetime import date
@@ -9,7 +10,7 @@ import geopandas
 import pandas as pd
 import pyogrio
 import pytest
-from bundles import accept, bundle
+from bundles import accept, bundle, town_zones
 
 from odanon.errors import OdanonError
 from odanon_assets.derived.export import Format, export
@@ -25,6 +26,12 @@ def filled(store: Store) -> Store:
     for day in DAYS:
         store.publish(bundle(day=day, rows=30), accept)
     return store
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exports are noted."""
+    monkeypatch.setenv("ODANON_ROOT", str(tmp_path / "store"))
 
 
 @pytest.fixture
@@ -84,6 +91,22 @@ def test_the_datapackage_names_licence_hashes_and_every_column(exported: Path) -
         fields = described[name]["schema"]["fields"]
         assert [field["name"] for field in fields] == pd.read_csv(exported / name, nrows=1).columns.tolist()
         assert all(field["description"] for field in fields)
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain"]
+    store = EmbeddedStore(tmp_path / "store")
+    made = bundle(rows=7, zones=town_zones(names, size=0.01), segment='=HYPERLINK("http://x")')
+    store.publish(made, accept)
+    export(store, "town", tmp_path / "out", [Format.csv, Format.geoparquet], None, None)
+    for table in ("flows", "zones"):
+        with (tmp_path / "out" / f"{table}.csv").open(newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "@", "\t", "\r"))]
+        assert not [cell for cell in cells if cell.startswith("-") and not cell.removeprefix("-")[0].isdigit()]
+    assert "'=1+1" in cells
+    assert "'-1" in cells
+    assert pd.read_parquet(tmp_path / "out" / "zones.parquet")["zone_id"].tolist() == names  # only CSV is opened so
 
 
 def test_a_range_is_taken_and_mistakes_get_a_sentence(exported: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What is verified is what is published: the bundle is built while the day is held, and held against its tables."""
 
+import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ from gate_town import DAY, people, town
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain import published as chain
+from odanon_assets.gate.facts import without_paths
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.bundle import Bundle
@@ -138,3 +140,21 @@ def test_the_early_check_asks_for_the_promise_too(product: Product) -> None:
     verdict = verifier(stricter, Lake(default_root()), DAY)
     assert not verdict.passed
     assert "weaker k" in verdict.sentence
+
+
+def test_a_manifest_names_no_path_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = tmp_path / "zones of Erika.gpkg"
+    layer.write_bytes(b"areas")
+    digest = f"sha256:{hashlib.sha256(b'areas').hexdigest()}"
+    told = {
+        "plugin": "polygons",
+        "path": str(layer),
+        "zone": "Europe/Paris",
+        "levels": [{"path": str(layer), "id": "n"}],
+    }
+    assert without_paths(told) == {**told, "path": digest, "levels": [{"path": digest, "id": "n"}]}
+    monkeypatch.chdir(tmp_path)
+    assert without_paths({"path": layer.name}) == {"path": digest}
+    assert without_paths(without_paths(told)) == without_paths(told)
+    for gone in ("/srv/data/gone.gpkg", "s3://bucket/of/erika.gpkg"):
+        assert without_paths(gone).startswith("sha256:")

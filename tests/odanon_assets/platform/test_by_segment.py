@@ -127,7 +127,7 @@ def test_two_runs_may_add_the_same_name_at_once(
 ) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     open_instance().dispose()
-    start, failed = threading.Barrier(2), []
+    start, failed = threading.Barrier(2, timeout=120), []
 
     def add() -> None:
         with open_instance() as mine:

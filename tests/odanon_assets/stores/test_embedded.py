@@ -1,8 +1,10 @@
 """The embedded store's own matters: its files."""
 
 import errno
+import getpass
 import json
 import os
+import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -18,6 +20,7 @@ from odanon.errors import OdanonError
 from odanon_assets.lake.files import to_json
 from odanon_assets.stores import embedded
 from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Act
 from odanon_assets.stores.seal import SEAL, folder_problems, seal_of
 
 
@@ -31,6 +34,34 @@ def test_publishing_again_leaves_every_byte(tmp_path: Path) -> None:
     before = files(tmp_path)
     assert store.publish(bundle(), accept) is False
     assert files(tmp_path) == before
+
+
+def test_who_acts_and_why_is_not_in_public_files(tmp_path: Path) -> None:
+    store, act = EmbeddedStore(tmp_path), Act("Erika Mustermann", "a complaint of the courier")
+    store.publish(bundle(), accept)
+    store.publish(bundle(rows=7), accept, act)
+    store.purge("town", DAY, act)
+    public = b"".join(files(tmp_path / "published").values())
+    for told in (act.by_name, act.reason, getpass.getuser(), str(tmp_path)):
+        assert told.encode() not in public
+    log = store.audit_log()
+    assert log["act"].tolist() == ["publish", "supersede", "purge"]
+    assert log["by_name"].tolist()[1:] == [act.by_name] * 2
+    assert log["reason"].tolist()[1:] == [act.reason] * 2
+
+
+def test_a_pointer_of_an_earlier_version_keeps_its_log_and_loses_the_names(tmp_path: Path) -> None:
+    store, act = EmbeddedStore(tmp_path), Act("Erika Mustermann", "a complaint")
+    store.publish(bundle(), accept)
+    (path,) = (tmp_path / "published").rglob("windows/*.json")
+    pointer = json.loads(path.read_text())
+    pointer["history"][0] |= {"by_name": "Max", "reason": "because", "user": "root"}
+    path.write_text(to_json(pointer))
+    shutil.rmtree(tmp_path / "audit")
+    assert store.audit_log()["by_name"].tolist() == ["Max"]
+    store.purge("town", DAY, act)
+    assert store.audit_log()["by_name"].tolist() == ["Max", "Erika Mustermann"]
+    assert "Max" not in path.read_text()
 
 
 def test_two_stores_hold_the_same_bytes(tmp_path: Path) -> None:

@@ -235,7 +235,9 @@ def test_the_same_numbers_under_another_name_pass(folder: Path) -> None:
 
 def test_other_data_and_other_days_are_not_compared(folder: Path) -> None:
     published(town(folder))
-    published(town(folder, "bikes", dataset="bikes", anonymize={"plugin": "atg-joint", "k": 15}))
+    (bikes := folder / "bikes").mkdir()
+    gate.write(bikes, people(seed=2))
+    published(town(bikes, "bikes", file_in=folder, anonymize={"plugin": "atg-joint", "k": 15}))
     gate.write(folder, people(day=date(2026, 3, 3)), date(2026, 3, 3))
     gate.made(coarse := town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), date(2026, 3, 3))
     publish(coarse, date(2026, 3, 3))
@@ -325,7 +327,7 @@ def test_two_products_cannot_race_past_each_other(
     for product, like in zip(products, (None, "ten", "ten"), strict=True):
         gate.made(product, like=like)
     fork = multiprocessing.get_context("fork")
-    barrier, outcomes = fork.Barrier(3), fork.Queue()
+    barrier, outcomes = fork.Barrier(3, timeout=120), fork.Queue()
     workers = [fork.Process(target=take_part, args=(product, barrier, outcomes)) for product in products]
     for worker in workers:
         worker.start()

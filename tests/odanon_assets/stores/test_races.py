@@ -15,6 +15,7 @@ ROUNDS = 50 if os.environ.get("ODANON_STRESS") else 4
 PROCESSES = 8
 FORK = multiprocessing.get_context("fork")
 FIRST = date(2026, 5, 1)
+PATIENCE_S = 120  # a process that died is a broken barrier for the others, and not a test that hangs
 
 
 def take_part(store: Store, barrier: Any, outcomes: Any, trips: int) -> None:
@@ -29,13 +30,13 @@ def take_part(store: Store, barrier: Any, outcomes: Any, trips: int) -> None:
 
 
 def race(store: Store, trips: list[int]) -> list[tuple[int, int, str]]:
-    barrier, outcomes = FORK.Barrier(PROCESSES), FORK.Queue()
+    barrier, outcomes = FORK.Barrier(PROCESSES, timeout=PATIENCE_S), FORK.Queue()
     workers = [FORK.Process(target=take_part, args=(store, barrier, outcomes, value)) for value in trips]
     for worker in workers:
         worker.start()
     found = [outcomes.get(timeout=300) for _ in range(PROCESSES * ROUNDS)]
     for worker in workers:
-        worker.join()
+        worker.join(PATIENCE_S)
     return found
 
 
@@ -67,11 +68,11 @@ def publish_own(store: Store, number: int, barrier: Any, outcomes: Any) -> None:
 
 def test_publishers_of_different_windows_do_not_stop_each_other(store: Store) -> None:
     """All add the same zones and a month of their own at the same time."""
-    barrier, outcomes = FORK.Barrier(PROCESSES), FORK.Queue()
+    barrier, outcomes = FORK.Barrier(PROCESSES, timeout=PATIENCE_S), FORK.Queue()
     workers = [FORK.Process(target=publish_own, args=(store, n, barrier, outcomes)) for n in range(PROCESSES)]
     for worker in workers:
         worker.start()
     assert [outcomes.get(timeout=120) for _ in workers] == [True] * PROCESSES
     for worker in workers:
-        worker.join()
+        worker.join(PATIENCE_S)
     assert len(store.windows("town")) == PROCESSES

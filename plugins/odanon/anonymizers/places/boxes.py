@@ -41,7 +41,7 @@ class BoxSide:
 
     def _sizes(self, box: Ints, listed: Ints) -> Ints:
         """|n|: the tiles listed or, where tiles without traffic count too, as many as fit within reach of the box."""
-        if self.tree.coverage != "full":
+        if self._holds_every_tile:
             return listed
         west, east, south, north = box
         across, up = (span + 2 * self._reach for span in (east - west, north - south))
@@ -64,10 +64,15 @@ class BoxSide:
         """A tile touches a box when its centroid is that close: half the distance between neighbouring tiles."""
         from scipy.spatial import cKDTree
 
-        if self.tree.coverage == "full":
+        if not self._holds_every_tile:
             return (self._tile_area * 2 / 3**0.5) ** 0.5 / 2  # of hexagons
         places = np.unique(np.column_stack([self.x, self.y]), axis=0)
         return 0.0 if len(places) == 1 else cKDTree(places).query(places, k=2)[0][:, 1].min() / 2
+
+    @cached_property
+    def _holds_every_tile(self) -> bool:
+        """Whether all tiles that count are in the tree, so that a box lists them all."""
+        return bool(self.tree.n_tiles[-1] == self.tree.n_leaves)
 
     @cached_property
     def _names(self) -> SetNames:

@@ -6,14 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from odanon.model.matrix import ODMatrix
+from odanon.model.matrix import WEIGHT_UNIT, ODMatrix
 from odanon.model.promise import Promise
 
 PERSON_BITS = 32
 PERSON = (1 << PERSON_BITS) - 1  # of a key: the person
 FORCED = -1  # marks a kept tile: it cannot be split, so it is published even at a loss
-_WEIGHT_UNIT = 2**20
-_NO_LIMIT = 2**62
+NO_LIMIT = 2**62
 
 
 class Entries(NamedTuple):
@@ -38,10 +37,10 @@ class Test(NamedTuple):
         """The promise in the kernels' terms."""
         return cls(
             k=promise.k,
-            weight=0 if promise.k_population is None else math.ceil(promise.k_population * _WEIGHT_UNIT),
-            max_tiles=_NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
+            weight=0 if promise.k_population is None else math.ceil(promise.k_population * WEIGHT_UNIT),
+            max_tiles=NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
             dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
-            cap=_NO_LIMIT if promise.contribution_cap is None else promise.contribution_cap,
+            cap=NO_LIMIT if promise.contribution_cap is None else promise.contribution_cap,
         )
 
 
@@ -50,7 +49,7 @@ class Marks(NamedTuple):
 
     turn: npt.NDArray[np.int64]
     seen: npt.NDArray[np.int64]  # by person: the last set that it was counted in
-    tally: npt.NDArray[np.int64]  # trips by person, for dominance; zero between sets
+    tally: npt.NDArray[np.int64]  # trips or weight by person, for dominance; zero between sets
 
     @classmethod
     def of(cls, n_people: int) -> "Marks":
@@ -91,10 +90,8 @@ class Candidates(NamedTuple):
 
 
 def fixed_weights(rows: ODMatrix, promise: Promise) -> npt.NDArray[np.int64]:
-    """Weights in fixed point, rounded down: their sums are exact in any order and never promise too much."""
-    if promise.k_population is None or rows.weight is None:
-        return np.empty(0, dtype=np.int64)
-    return np.floor(rows.weight * _WEIGHT_UNIT).astype(np.int64)
+    """Weights in whole units where the promise is about them, else none."""
+    return np.empty(0, dtype=np.int64) if promise.k_population is None else rows.weight_units
 
 
 def number_of_people(rows: ODMatrix) -> int:

@@ -61,13 +61,29 @@ def _audit_group(matrices: list[PublishedMatrix], fresh: set[int]) -> list[Findi
         if doubled:
             what = "rows that count one person's trips of a tile pair in several segments"
             return [report.finding("comparable", len(doubled), what, range(len(contents)))]
+    findings = _judged(matrices, contents, fresh, bool(by_trips))
+    weighed = [number for number, matrix in enumerate(matrices) if matrix.unit == "population"]
+    if findings or len(weighed) < 2 or not any(id(matrices[number]) in fresh for number in weighed):
+        return findings
+    told = [matrices[number] for number in weighed], [contents[number] for number in weighed]
+    return _judged(*told, fresh, by_trips=False, by_weight=True)
+
+
+def _judged(
+    matrices: list[PublishedMatrix], contents: list[Content], fresh: set[int], by_trips: bool, by_weight: bool = False
+) -> list[Finding]:
+    """What the numbers of some matrices isolate; `by_weight` whoever weighs otherwise is another person's worth.
+
+    Both are asked of estimates of the population: weights may be known well enough to be divided out.
+    """
+    report = _Report(matrices, fresh)
     k = min(matrix.k for matrix in matrices)  # whoever is in several releases has the weakest of their promises
-    trips = Trips.of(contents)
+    trips = Trips.of(contents, by_weight)
     findings = _compare_inputs(trips, matrices, report, k)
     if any(finding.rule == "comparable" for finding in findings):
         return findings
     made = families(matrices)
-    refinement = Refinement.of(trips, made, bool(by_trips))
+    refinement = Refinement.of(trips, made, by_trips)
     findings += _nested(refinement, made, report, k)
     return (
         findings
@@ -121,7 +137,7 @@ def _compare_inputs(trips: Trips, matrices: list[PublishedMatrix], report: _Repo
         expected, missing = trips.missing(two, one, start, end)
         changed = len(np.unique(trips.person[missing]))
         if len(expected) and len(missing) == len(expected):
-            what = "inputs of one window without a row in common (other ids, tiles or time bins)"
+            what = "inputs of one window without a row in common (other ids, tiles, time bins or weights)"
             findings.append(report.finding("comparable", 1, what, (one, two)))
         elif 0 < changed < k:
             what = f"an input changed by fewer than {k} people"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Flags = npt.NDArray[np.bool_]
+_DIGITS = 6  # of weights: what was added up in another order is the same
 IDENTITY = ("time", "origin", "destination", "person", "trips")
 
 
@@ -36,12 +37,16 @@ class Trips:
     time: Ints  # microseconds since 1970, UTC
 
     @classmethod
-    def of(cls, contents: Sequence[Content]) -> "Trips":
-        """Rows are the same when time, tiles, person and trips are; without ids, each pair is one row."""
-        tables = [_plain(content.rows) for content in contents if content.rows is not None]
+    def of(cls, contents: Sequence[Content], by_weight: bool = False) -> "Trips":
+        """Rows are the same when time, tiles, person and trips are; `by_weight` their weight too.
+
+        Without ids, each pair is one row.
+        """
+        identity = (*IDENTITY, "weight") if by_weight else IDENTITY
+        tables = [_plain(content.rows, identity) for content in contents if content.rows is not None]
         merged = pd.concat(tables, ignore_index=True)
         code = np.zeros(len(merged), dtype=np.int64)
-        for name in IDENTITY:
+        for name in identity:
             part, names = pd.factorize(merged[name])
             code, _ = pd.factorize(code * (len(names) + 1) + part)
         first = np.empty(int(code.max(initial=-1)) + 1, dtype=np.int64)
@@ -62,11 +67,12 @@ class Trips:
         return expected, np.setdiff1d(expected, self.rows[wide])
 
 
-def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+def _plain(rows: pd.DataFrame, identity: Sequence[str]) -> pd.DataFrame:
     """The identifying columns in types that can be stacked; a table without ids gets an empty one."""
     table = rows if "person" in rows else rows.assign(person=0)
-    table = table.loc[table["trips"] > 0, list(IDENTITY)]
-    return table.astype({"origin": "str", "destination": "str"}).assign(time=pd.to_datetime(table["time"], utc=True))
+    table = table.loc[table["trips"] > 0, list(identity)]
+    plain = table.astype({"origin": "str", "destination": "str"}).assign(time=pd.to_datetime(table["time"], utc=True))
+    return plain.assign(weight=plain["weight"].round(_DIGITS)) if "weight" in plain else plain
 
 
 def families(matrices: Sequence[PublishedMatrix]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from odanon.hierarchies.quadtree import QuadtreeHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
-from odanon.testing.anonymizers import released
+from odanon.testing.trial.released import released
 from odanon.zoning.grid import GridZoning
 
 
@@ -154,6 +154,5 @@ def test_too_small_a_target_is_refused_with_a_remedy():
 
 
 @pytest.mark.usefixtures("fewer_cities")
-def test_conformance():
-    check_anonymizer(QuadtreeKnapsack)
+def test_conformance_with_a_coarse_search():
     check_anonymizer(QuadtreeKnapsack, report_small=False, delta=0.2)

@@ -10,7 +10,6 @@ from odanon.anonymizers.levels.datafly import Datafly
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.testing import check_anonymizer
 
 
 def distinct(tree: Hierarchy, cut: Cut, ranks: np.ndarray) -> int:
@@ -70,8 +69,3 @@ def test_a_flow_of_k_minus_1_trips_is_raised_and_one_of_k_is_not(trips: int, lev
     od = ODMatrix.from_arrays(TREE.ranks(["a", "b"]), TREE.ranks(["a", "a"]), np.array([trips, 9]))
     release = Datafly(k=5, unit="trips", suppression=0).anonymize(od, TREE, TREE)
     assert (release.metrics["origin_level"], release.metrics["destination_level"]) == (level, 0)
-
-
-@pytest.mark.usefixtures("fewer_cities")
-def test_conformance():
-    check_anonymizer(Datafly)

@@ -18,7 +18,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
-from odanon.testing.anonymizers import random_city
+from odanon.testing.trial.cities import random_city
 
 
 def flat(n: int) -> Hierarchy:

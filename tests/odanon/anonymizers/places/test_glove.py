@@ -124,8 +124,7 @@ def test_a_single_flow_is_published_whole():
 
 
 @pytest.mark.usefixtures("fewer_cities")
-def test_conformance():
-    check_anonymizer(Glove)
+def test_conformance_with_one_neighbour():
     check_anonymizer(Glove, neighbours=1)
 
 

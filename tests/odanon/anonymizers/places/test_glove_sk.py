@@ -10,7 +10,6 @@ from scipy.cluster.hierarchy import linkage
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.places.glove_sk import GloveSk, complete_linkage
 from odanon.anonymizers.places.kernels.clusters import lowest_cut
-from odanon.testing import check_anonymizer
 
 
 def groups_after(merges: np.ndarray, n: int, made: int) -> list[list[int]]:
@@ -101,11 +100,6 @@ def test_flows_all_below_k_are_merged_even_with_safe_ones_on_the_way():
     release = GloveSk(k=2, suppression=0).anonymize(town.od, town.tree, town.tree)
     assert release.flows["persons"].min() >= 2
     assert release.flows["trips"].sum() == 8
-
-
-@pytest.mark.usefixtures("fewer_cities")
-def test_conformance():
-    check_anonymizer(GloveSk)
 
 
 @pytest.mark.parametrize("limit", [{"max_tiles": 9}, {"report_small": True}])

@@ -15,7 +15,6 @@ from odanon.anonymizers.places.mondrian import Mondrian
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.testing import check_anonymizer
 
 
 def slow_cells(town: City, promise: Anonymizer, pairs: list[int]) -> list[frozenset[int]]:
@@ -104,11 +103,6 @@ def test_a_single_flow_is_published_whole():
     town = city([(0, 0, 2, person) for person in range(7)], [3], [4])
     release = Mondrian(k=7).anonymize(town.od, town.tree, town.tree)
     assert release.flows[["trips", "persons"]].values.tolist() == [[14, 7]]
-
-
-@pytest.mark.usefixtures("fewer_cities")
-def test_conformance():
-    check_anonymizer(Mondrian)
 
 
 def test_limits_that_need_suppression_are_refused():

@@ -1,5 +1,7 @@
 """Boundaries of k, the extra constraints, small volumes, and trees of awkward shape."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,6 +119,18 @@ def test_one_persons_share_of_a_flow_is_limited(cls: type):
     assert ("b", "b") not in published(cls, table, tree, k=5, suppression=0.5, max_dominance=0.5)
     capped = {"k": 5, "suppression": 0.5, "max_dominance": 0.5, "contribution_cap": 2}
     assert published(cls, table, tree, **capped)[("b", "b")] == 7
+
+
+@EVERY
+def test_one_persons_share_of_a_flows_weight_is_limited(cls: type):
+    tree = pair_tree()
+    table = rows(("a", "a", 30, 1), ("b", "b", 6, 1), tree=tree)
+    heavy = replace(table, weight=np.where(np.arange(36) == 35, 20.0, 1.0))  # of 25 in the second flow
+    asked = {"k": 5, "suppression": 0.5, "max_dominance": 0.5}
+    estimated = {**asked, "unit": "population", "k_population": 5}
+    assert ("b", "b") in published(cls, heavy, tree, **asked)  # trips are published, not weights
+    assert ("b", "b") in published(cls, table, tree, **estimated)
+    assert ("b", "b") not in published(cls, heavy, tree, **estimated)
 
 
 @EVERY

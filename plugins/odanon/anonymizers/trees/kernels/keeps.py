@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from odanon.anonymizers.trees.arrays import PERSON
+from odanon.anonymizers.trees.arrays import NO_LIMIT, PERSON
 
 
 @njit(cache=True, nogil=True)
@@ -14,17 +14,25 @@ def enough(units, weight, test):
 
 @njit(cache=True, nogil=True)
 def dominated(rows, mine, test, tally):
-    """Whether one person holds more than the allowed share of the (capped) trips of the rows `mine`; empties the tally."""
+    """Whether one person has more than the allowed share of the (capped) trips of the rows `mine`, or of their weight."""
+    if _one_has_most(rows.key, rows.volume, mine, test.cap, test.dominance, tally):
+        return True
+    return len(rows.weight) > 0 and _one_has_most(rows.key, rows.weight, mine, NO_LIMIT, test.dominance, tally)
+
+
+@njit(cache=True, nogil=True)
+def _one_has_most(key, amount, mine, cap, dominance, tally):
+    """Whether one person's amount, up to the cap, is more than that share of all of them; empties the tally."""
     for row in mine:
-        tally[rows.key[row] & PERSON] += rows.volume[row]
+        tally[key[row] & PERSON] += amount[row]
     total, largest = np.int64(0), np.int64(0)
     for row in mine:
-        person = rows.key[row] & PERSON
-        trips = min(tally[person], test.cap)
+        person = key[row] & PERSON
+        counted = min(tally[person], cap)
         tally[person] = 0
-        total += trips
-        largest = max(largest, trips)
-    return largest > test.dominance * total
+        total += counted
+        largest = max(largest, counted)
+    return largest > dominance * total
 
 
 @njit(cache=True, nogil=True)

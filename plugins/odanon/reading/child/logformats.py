@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from odanon.reading.unpack import BATCH_ROWS, Raw, RefusedError, Unpacked, whole_lines
+from odanon.reading.child.unpack import BATCH_ROWS, Raw, RefusedError, Unpacked, whole_lines
 
 _GPX_POINTS = ("trkpt", "wpt", "rtept")
 _LONGEST_TIME = 64

@@ -1,33 +1,40 @@
 """Raw columns of a file turned into text, numbers and times, row by row where a row is bad; runs in the child process."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odanon.reading.unpack import RefusedError
+from odanon.reading.child.unpack import RefusedError
+from odanon.reading.ids import AS_WRITTEN, Spelling, UnclearIdError, canonical
+from odanon.reading.texts import is_number, is_text, utf8
 
 TEXT = pa.dictionary(pa.int32(), pa.large_string())
 TIME = pa.timestamp("us", "UTC")
-_TYPES = {"text": TEXT, "number": pa.float64(), "time": TIME, "texts": pa.list_(pa.large_string())}
+_TYPES = {"text": TEXT, "id": TEXT, "number": pa.float64(), "time": TIME, "texts": pa.list_(pa.large_string())}
+MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, and whether ids were numbers
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
 
 
 def schema_of(columns: list[dict[str, Any]]) -> pa.Schema:
-    """What the child sends: each column by our name, and beside a time whether it lacks a zone."""
+    """What the child sends: each column by our name, and the mark of its kind (`MARKS`) beside it."""
     fields = [pa.field(column["name"], _TYPES[column["kind"]]) for column in columns]
-    marks = [pa.field(f"{column['name']}_unzoned", pa.bool_()) for column in columns if column["kind"] == "time"]
+    marks = [
+        pa.field(column["name"] + MARKS[column["kind"]], pa.bool_()) for column in columns if column["kind"] in MARKS
+    ]
     return pa.schema([*fields, *marks])
 
 
 class Converter:
     """Turns raw batches into batches of one schema."""
 
-    def __init__(self, columns: list[dict[str, Any]], zone: str | None, time_format: str) -> None:
+    def __init__(
+        self, columns: list[dict[str, Any]], zone: str | None, time_format: str, spelling: Spelling = AS_WRITTEN
+    ) -> None:
         self._columns = columns
+        self._spelling = spelling
         self._zone = zone
         self._time_format = time_format
         self._schema = schema_of(columns)
@@ -38,7 +45,7 @@ class Converter:
         for column in self._columns:
             name = column["name"]
             if person is not None and name == "person":
-                arrays[name] = pa.array([person] * raw.num_rows, pa.large_string()).dictionary_encode()
+                self._put(arrays, column, pa.repeat(person, raw.num_rows))
             else:
                 self._put(arrays, column, raw.column(column["source"]))
         rows = [arrays[name] if name in arrays else _all_false(raw.num_rows) for name in self._schema.names]
@@ -51,10 +58,15 @@ class Converter:
         try:
             if kind == "time":
                 arrays[name], arrays[f"{name}_unzoned"] = self._times(values, column["source"])
+            elif kind == "id":
+                ids = canonical(values, self._spelling)
+                arrays[name], arrays[f"{name}_number"] = ids.names, pa.repeat(ids.numbers, len(values))
             else:
                 arrays[name] = _CONVERSIONS[kind](values)
         except (pa.ArrowNotImplementedError, TypeError):
             raise RefusedError("bad_type", column["source"]) from None
+        except UnclearIdError as unclear:
+            raise RefusedError(unclear.code, column["source"]) from None
 
     def _times(self, values: pa.Array, source: str) -> tuple[pa.Array, pa.Array]:
         """(times in UTC, which of them are wall-clock times that no zone places)."""
@@ -63,13 +75,13 @@ class Converter:
             stamps, aware = values, values.type.tz is not None
         elif self._time_format in _EPOCH_US:
             stamps, aware = _from_epoch(_numbers(values), _EPOCH_US[self._time_format]), True
-        elif not _is_text(values.type):
-            raise RefusedError("time_unit" if _is_number(values.type) else "bad_type", source)
+        elif not is_text(values.type):
+            raise RefusedError("time_unit" if is_number(values.type) else "bad_type", source)
         elif self._time_format != "auto":
-            stamps = pc.strptime(_utf8(values), format=self._time_format, unit="us", error_is_null=True)
+            stamps = pc.strptime(utf8(values), format=self._time_format, unit="us", error_is_null=True)
             aware = False
         else:
-            return self._iso(_utf8(values))
+            return self._iso(utf8(values))
         if aware:
             return stamps.cast(TIME, safe=False), _all_false(len(stamps))
         return self._placed(stamps.cast(pa.timestamp("us"), safe=False))
@@ -117,11 +129,11 @@ def _from_epoch(numbers: pa.Array, microseconds: int) -> pa.Array:
 def _numbers(values: pa.Array) -> pa.Array:
     """Floats; null where a text is no number."""
     values = _plain(values)
-    if not _is_text(values.type):
-        if not _is_number(values.type):
+    if not is_text(values.type):
+        if not is_number(values.type):
             raise TypeError
         return values.cast(pa.float64(), safe=False)
-    texts = pc.utf8_trim_whitespace(_utf8(values))
+    texts = pc.utf8_trim_whitespace(utf8(values))
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -149,14 +161,14 @@ def _texts(values: pa.Array) -> pa.Array:
         return pa.DictionaryArray.from_arrays(values.indices.cast(pa.int32()), _written(names))
     if pa.types.is_nested(values.type):
         raise TypeError
-    if _is_text(values.type) and not pa.types.is_large_string(values.type):
-        values = _utf8(values)
+    if is_text(values.type) and not pa.types.is_large_string(values.type):
+        values = utf8(values)
     encoded = values.dictionary_encode()
     return pa.DictionaryArray.from_arrays(encoded.indices, _written(encoded.dictionary))
 
 
 def _written(names: pa.Array) -> pa.Array:
-    return (_utf8(names) if _is_text(names.type) else names).cast(pa.large_string())
+    return (utf8(names) if is_text(names.type) else names).cast(pa.large_string())
 
 
 def _lists(values: pa.Array) -> pa.Array:
@@ -165,34 +177,8 @@ def _lists(values: pa.Array) -> pa.Array:
     return values.cast(_TYPES["texts"])
 
 
-def _utf8(values: pa.Array) -> pa.Array:
-    """Text of bytes; bytes that are no UTF-8 are escaped, so that different ids stay different."""
-    try:
-        return values.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        octets = values.cast(pa.large_binary()).to_pylist()
-        texts = [None if item is None else item.decode("utf-8", "backslashreplace") for item in octets]
-        return pa.array(texts, pa.large_string())
-
-
 def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    tests: tuple[Callable[[pa.DataType], bool], ...] = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _all_false(rows: int) -> pa.Array:

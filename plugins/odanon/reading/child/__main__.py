@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from odanon.reading.columns import Converter, schema_of
-from odanon.reading.formats import raw_batches
-from odanon.reading.unpack import RefusedError
+from odanon.reading.child.columns import Converter, schema_of
+from odanon.reading.child.formats import raw_batches
+from odanon.reading.child.unpack import RefusedError
+from odanon.reading.ids import Spelling
 
 _OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
 
@@ -23,7 +24,7 @@ _OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
 def main(limit: int) -> int:
     job = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    converter = Converter(job["columns"], job["zone"], job["time_format"])
+    converter = Converter(job["columns"], job["zone"], job["time_format"], Spelling(**job["spelling"]))
     with pa.ipc.new_stream(sys.stdout.buffer, schema_of(job["columns"])) as writer:
         for number in range(len(job["files"])):
             _report(file=number)

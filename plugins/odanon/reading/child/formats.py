@@ -9,6 +9,7 @@ import io
 import json
 import re
 import resource
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,14 +17,15 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
-from odanon.reading.logformats import gpx, plt
-from odanon.reading.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
+from odanon.reading.child.logformats import gpx, plt
+from odanon.reading.child.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
+from odanon.reading.ids import UnclearIdError, one_type
 
 # What honest files stay far below: a point takes bytes.
 _ROWS_PER_BYTE, _FREE_ROWS = 64, 1_000_000
 _ROW_GROUP_SHARE = 0.5  # of the memory limit
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-_JSON_KINDS = {"text": pa.string(), "number": pa.float64(), "texts": pa.list_(pa.string())}
+_JSON_KINDS = {"text": pa.string(), "id": pa.string(), "number": pa.float64(), "texts": pa.list_(pa.string())}
 
 
 def raw_batches(
@@ -47,7 +49,7 @@ def raw_batches(
 
 def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
     """The footer first: its counts must fit the size of the file (compression bombs)."""
-    texts = [column["source"] for column in columns if column["kind"] == "text"]
+    texts = [column["source"] for column in columns if column["kind"] in ("text", "id")]
     handle = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True)
     footer = handle.metadata
     if footer.num_rows > size * _ROWS_PER_BYTE + _FREE_ROWS:
@@ -123,10 +125,12 @@ class _Joined(io.RawIOBase):
 
 
 def _json_lines(text: Unpacked, columns: list[dict[str, Any]], time_format: str) -> Raw:
-    """Arrow's reader on whole blocks; a block it cannot read is read line by line."""
-    kinds = {**_JSON_KINDS, "time": pa.float64() if time_format.startswith("epoch") else pa.string()}
-    schema = pa.schema([(column["source"], kinds[column["kind"]]) for column in columns])
-    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    """Arrow's reader on whole blocks, ids as texts or as integers; a block it cannot read is read line by line."""
+    types = {**_JSON_KINDS, "time": pa.float64() if time_format.startswith("epoch") else pa.string()}
+    schemas = [
+        pa.schema([(column["source"], kinds[column["kind"]]) for column in columns])
+        for kinds in (types, {**types, "id": pa.int64()})
+    ]
     missing = {column["source"] for column in columns}
     for block in whole_lines(text):
         if not block.strip():
@@ -135,33 +139,65 @@ def _json_lines(text: Unpacked, columns: list[dict[str, Any]], time_format: str)
             if json.dumps(name).encode() not in block:
                 raise RefusedError("no_column", name)
         missing.clear()  # the first block tells
-        try:
-            reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-            table = pyarrow.json.read_json(pa.BufferReader(block), reading, options).combine_chunks()
-        except pa.ArrowInvalid:
-            table = pa.table({field.name: _line_values(block, field) for field in schema})
+        table = _json_block(block, schemas) or _json_by_line(block, columns, types)
         for batch in table.to_batches(BATCH_ROWS):
             yield batch, 0
 
 
-def _line_values(block: bytes, field: pa.Field) -> pa.Array:
+def _json_block(block: bytes, schemas: list[pa.Schema]) -> pa.Table | None:
+    """The rows of a block by the first schema that fits it."""
+    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    for schema in schemas:
+        options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        try:
+            return pyarrow.json.read_json(pa.BufferReader(block), reading, options).combine_chunks()
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _json_by_line(block: bytes, columns: list[dict[str, Any]], kinds: dict[str, pa.DataType]) -> pa.Table:
+    arrays = {}
+    for column in columns:
+        name, kind = column["source"], kinds[column["kind"]]
+        if column["kind"] == "id":
+            arrays[name] = _json_ids(name, _line_values(block, name, _id))
+        else:
+            take = _float if pa.types.is_floating(kind) else _texts if pa.types.is_list(kind) else _text
+            arrays[name] = pa.array(_line_values(block, name, take), kind)
+    return pa.table(arrays)
+
+
+def _json_ids(name: str, values: list[Any]) -> pa.Array:
+    try:
+        return one_type(values)
+    except UnclearIdError as unclear:
+        raise RefusedError(unclear.code, name) from None
+
+
+def _line_values(block: bytes, name: str, take: Callable[[Any], Any]) -> list[Any]:
     """One field of every line that is not blank; None where a line or a value is not what it should be."""
-    take = _float if pa.types.is_floating(field.type) else _texts if pa.types.is_list(field.type) else _text
-    values = []
+    values: list[Any] = []
     for line in block.split(b"\n"):
         if line.strip():
             try:
                 row = json.loads(line)
-                values.append(take(row.get(field.name)) if isinstance(row, dict) else None)
+                values.append(take(row.get(name)) if isinstance(row, dict) else None)
             except (ValueError, RecursionError):
                 values.append(None)
-    return pa.array(values, field.type)
+    return values
 
 
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _id(value: Any) -> str | int | float | None:
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _texts(value: Any) -> list[str | None] | None:

@@ -1,0 +1,77 @@
+"""How much went into a day, as readers may know it (PRIVACY rule 23)."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.metrics.left_out import LeftOut
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.product import Product
+from odanon.risk.bands import rounded_down
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake
+
+# Where counts come from, by the stage that the rows of a source enter; before it there is nothing to count.
+_OF_MATRIX = {"people": "traces", "od_pairs": "od"}
+_STAGES = {
+    "traces": {"points": "traces", "staypoints": "staypoints", "trips": "trips", **_OF_MATRIX},
+    "trips": {"trips": "trips", **_OF_MATRIX},
+    "od": _OF_MATRIX,
+}
+
+
+def told_counts(
+    product: Product, lake: Lake, day: date, missing: LeftOut[datetime], rows: Mapping[datetime, pd.DataFrame], k: int
+) -> dict[str, int]:
+    """Rounded counts of what went in; while fewer than k people are behind what no flow counts, of a day without that.
+
+    The same holds for people without a trip in the matrix, and for trips that never came into it: outside the zoning, within
+    a tile, far from all others. `rows` are those of the matrix of each time bin.
+    """
+    stages = _STAGES[product.source.instance.enters]
+    counts = {name: int(lake.figures(product.product, stage, day)[name]) for name, stage in stages.items()}
+    few = 0 < missing.people < k
+    matrix_trips = sum(int(part["trips"].sum()) for part in rows.values())
+    if "trips" in counts:
+        dropped = counts["trips"] - matrix_trips
+        behind = int(lake.figures(product.product, "od", day)["dropped_people"])
+        counts["trips"] = matrix_trips - (missing.trips if few else 0) + (dropped if behind >= k else 0)
+    if few:
+        counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
+    if all("person" in part for part in rows.values()):
+        inside = pd.unique(pd.concat([part["person"] for part in rows.values()]))
+        many_others = counts["people"] - len(inside) >= k
+        hidden = missing.gone if few else missing.gone[:0]
+        for name in counts.keys() & {"points", "staypoints"}:
+            counts[name] = _of_people(lake, product, day, stages[name], None if many_others else inside, hidden)
+        counts["people"] = (counts["people"] if many_others else len(inside)) - len(hidden)
+    # Published trips can be subtracted from trips: of what many left out, one digit is then known.
+    many = missing.people >= k and len(str(missing.trips)) >= len(str(counts.get("trips", 0)))
+    digits = {"trips": 1} if many else {}
+    return {name: rounded_down(count, k, digits.get(name, 2)) for name, count in counts.items()}
+
+
+def _of_people(
+    lake: Lake, product: Product, day: date, stage: str, people: npt.NDArray[Any] | None, hidden: npt.NDArray[Any]
+) -> int:
+    """Rows of a stage that belong to some people, or to everybody, without the hidden ones."""
+    total = 0
+    for path in lake.buckets(product.product, stage, day):
+        person = read_frame(path, ["person"])["person"]
+        kept = np.ones(len(person), dtype=bool) if people is None else person.isin(people).to_numpy()
+        total += int((kept & ~person.isin(hidden).to_numpy()).sum())
+    return total
+
+
+def _pairs(rows: pd.DataFrame, od: ODMatrix, release: Release) -> int:
+    """Tile pairs of a time bin by segment, of the rows that the matrix still has."""
+    ends = {side: release.assignment[side].astype("str").to_numpy()[od.row_pair] for side in ("origin", "destination")}
+    left = pd.DataFrame(ends)
+    if od.person is not None:
+        left["person"] = np.unique(rows["person"])[od.person]
+    return len(rows.merge(left)[["segment", "origin", "destination"]].drop_duplicates())

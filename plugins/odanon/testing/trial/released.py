@@ -1,0 +1,62 @@
+"""Releases that suites look at: made through the door; what the verifier refuses fails the suite."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from odanon.anonymizers.anonymizer import Anonymizer
+from odanon.door import RefusedError, release
+from odanon.errors import OdanonError
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+
+BINS = 3
+
+
+def released(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy, destinations: Hierarchy | None = None) -> Release:
+    """The release of some rows."""
+    targets = destinations or tree
+    od = ODMatrix.from_frame(rows, tree, targets, weight="weight" if "weight" in rows else None)
+    return _through_the_door(plugin, {0: od}, tree, targets)[0]
+
+
+def released_window(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy) -> list[Release]:
+    """The releases of the rows in time bins of different sizes: as many as bins, each of its own matrix."""
+    shuffled = rows.sample(frac=1, random_state=0)
+    cuts = [0, len(rows) // 2, len(rows) * 5 // 6, len(rows)]
+    matrices = {
+        number: ODMatrix.from_frame(shuffled[cuts[number] : cuts[number + 1]], tree, tree) for number in range(BINS)
+    }
+    whole_window = getattr(plugin, "anonymize_window", None)
+    if whole_window is not None:
+        made = whole_window(list(matrices.values()), tree, tree)
+        told = len(made) if isinstance(made, list | tuple) else "no list of"
+        assert told == BINS, f"{type(plugin).__name__}: anonymize_window() makes {told} releases of {BINS} matrices"
+    return list(_through_the_door(plugin, matrices, tree, tree).values())
+
+
+def _through_the_door(
+    plugin: Anonymizer, matrices: Mapping[int, ODMatrix], origins: Hierarchy, destinations: Hierarchy
+) -> dict[int, Release]:
+    name = type(plugin).__name__
+    try:
+        made = release(matrices, origins, plugin, destinations=destinations, metrics=()).releases
+    except RefusedError as error:
+        raise AssertionError(f"{name}: {'; '.join(map(str, error.findings))}") from None
+    except OdanonError as error:
+        crash = type(error.__cause__).__name__
+        if f"failed with {crash};" not in str(error):
+            raise  # a refusal
+        where = "" if origins is destinations else " where destinations have a tree of their own"
+        raise AssertionError(f"{name} fails with {crash}{where}") from error
+    for number, od in matrices.items():
+        told = made[number].assignment
+        sides = {"origin": (od.pairs.origin, origins), "destination": (od.pairs.destination, destinations)}
+        own = len(told) == len(od.pairs.trips) and np.array_equal(told["trips"], od.pairs.trips)
+        own = own and all(
+            np.array_equal(told[side].astype(str), tree.label[tree.tiles][rank]) for side, (rank, tree) in sides.items()
+        )
+        assert own, f"{name}: the assignment of a release does not list the pairs of its own matrix"
+    return made

@@ -1,0 +1,186 @@
+"""What was read travels with the tables: no spelling, override or later edit hides that two releases share input."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gate_town as gate
+import pytest
+from gate_town import DAY, people, town
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.chain import published as chain
+from odanon_assets.chain.stages import STAGES, run_stage
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.origin import origin_of
+from odanon_assets.lake.places import default_root
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Store
+
+COARSE = {"plugin": "atg-joint", "k": 15, "suppression": 0.1}
+
+
+@pytest.fixture
+def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    data = workspace / "phones"
+    data.mkdir()
+    gate.write(data, people())
+    return data
+
+
+def of(path: str, name: str = "town", **changes: Any) -> Product:
+    """A product over the files of a path."""
+    return town(default_root().parent, name, {"path": path, "person": "person"}, **changes)
+
+
+def publish(product: Product, store: Store) -> None:
+    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+
+
+def linked(folder: Path) -> str:
+    (folder.parent / "link").symlink_to(folder)
+    return f"{folder.parent}/link/{{date}}.parquet"
+
+
+def linked_file(folder: Path) -> str:
+    (folder.parent / "elsewhere").mkdir()
+    (folder.parent / "elsewhere" / "a.parquet").symlink_to(folder / f"{DAY}.parquet")
+    return f"{folder.parent}/elsewhere"
+
+
+SPELLINGS: dict[str, Callable[[Path], str]] = {
+    "folder": str,
+    "slash": lambda folder: f"{folder}/",
+    "glob": lambda folder: f"{folder}/*.parquet",
+    "glob of folders": lambda folder: f"{folder.parent}/ph*/*.parquet",
+    "file": lambda folder: f"{folder}/{DAY}.parquet",
+    "other template": lambda folder: f"{folder}/{{date:%Y-%m-%d}}.parquet",
+    "url": lambda folder: f"file://{folder}/{{date}}.parquet",
+    "relative": lambda folder: f"{os.path.relpath(folder)}/{{date}}.parquet",
+    "dots": lambda folder: f"{folder}/../phones/{{date}}.parquet",
+    "link": linked,
+    "link to a file": linked_file,
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_no_spelling_of_a_path_makes_other_data(folder: Path, spelling: str, tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "store")
+    first = of(f"{folder}/{{date}}.parquet")
+    gate.made(first)
+    publish(first, store)
+    second = of(SPELLINGS[spelling](folder), "coarse", anonymize=COARSE)
+    gate.made(second)
+    with pytest.raises(OdanonError, match=r"nested-difference|comparable"):
+        publish(second, store)
+    if spelling not in ("glob of folders", "link to a file"):  # these are compared by their files alone
+        assert second.data_sha256 == first.data_sha256
+
+
+def other_name(folder: Path) -> Product:
+    return of(f"{folder}/{{date}}.parquet", "coarse", anonymize=COARSE, dataset="others")
+
+
+def copied(folder: Path) -> Product:
+    shutil.copytree(folder, folder.parent / "copy")
+    return of(f"{folder.parent}/copy", "coarse", anonymize=COARSE)
+
+
+@pytest.mark.parametrize("second", [other_name, copied])
+def test_no_name_and_no_copy_makes_other_data(folder: Path, store: Store, second: Callable[[Path], Product]) -> None:
+    first = of(f"{folder}/{{date}}.parquet")
+    gate.made(first)
+    publish(first, store)
+    gate.made(product := second(folder))
+    with pytest.raises(OdanonError, match="comparable"):
+        publish(product, store)
+    assert store.windows("coarse") == []
+
+
+def test_other_files_under_another_name_are_other_data(folder: Path, store: Store) -> None:
+    (bikes := folder.parent / "bikes").mkdir()
+    gate.write(bikes, people(seed=2))
+    for product in (of(str(folder)), of(str(bikes), "bikes", anonymize=COARSE)):
+        gate.made(product)
+        publish(product, store)
+    assert store.windows("bikes") == [DAY.isoformat()]
+
+
+def overridden(product: Product, stage: str, **parameters: Any) -> None:
+    """Run the day with other parameters of one plugin than the product's file says, as run config may."""
+    for step in STAGES[:-1]:
+        plugins = {name: getattr(product, name).instance for name in step.plugins}
+        if stage in plugins:
+            plugins[stage] = replace(plugins[stage], **parameters)
+        run_stage(product, step.name, DAY, plugins)
+
+
+def test_a_run_that_reads_another_path_is_not_published(folder: Path, store: Store) -> None:
+    (decoy := folder.parent / "decoy").mkdir()
+    product = of(str(decoy))
+    overridden(product, "source", path=str(folder))
+    assert origin_of(Lake(default_root()), "town", "anonymized", DAY)["files"] == [str(folder / f"{DAY}.parquet")]
+    with pytest.raises(OdanonError, match=r"origin: .*another source than the product's file says"):
+        publish(product, store)
+    assert store.windows("town") == []
+    publish(of(str(folder)), store)  # once the file says the same
+    assert store.windows("town") == [DAY.isoformat()]
+
+
+@pytest.mark.parametrize(
+    ("stage", "parameters"),
+    [("hierarchy", {"root": 4}), ("anonymize", {"k": 12}), ("staypoints", {"radius_m": 99})],
+)
+def test_a_run_that_overrides_a_plugin_is_not_published(
+    folder: Path, store: Store, stage: str, parameters: dict[str, Any]
+) -> None:
+    product = of(str(folder))
+    overridden(product, stage, **parameters)
+    with pytest.raises(OdanonError, match=f"origin: .*another {stage} than the product's file says"):
+        publish(product, store)
+    assert store.windows("town") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("dataset", "others"), ("timezone", "Europe/Paris"), ("hierarchy", {"plugin": "h3", "root": 4})],
+)
+def test_a_file_that_was_edited_before_publication_is_noticed(
+    folder: Path, store: Store, name: str, value: Any
+) -> None:
+    gate.made(of(str(folder)))
+    with pytest.raises(OdanonError, match=f"origin: .*another {name} than the product's file says; run the day again"):
+        publish(of(str(folder), **{name: value}), store)
+    assert store.windows("town") == []
+
+
+def test_rows_that_were_read_again_from_other_data_are_noticed(folder: Path, store: Store) -> None:
+    product = of(str(folder))
+    gate.made(product)
+    gate.write(folder, people(seed=2))
+    for stage in STAGES[:4]:  # up to the rows
+        run_stage(product, stage.name, DAY, {plugin: getattr(product, plugin).instance for plugin in stage.plugins})
+    with pytest.raises(OdanonError, match=r"origin: .*another keys"):
+        publish(product, store)
+
+
+def test_nothing_public_names_a_file(folder: Path, store: Store) -> None:
+    product = of(str(folder))
+    gate.made(product)
+    publish(product, store)
+    release = store.released("town", DAY)
+    assert release is not None
+    shown = [store.manifest_text(release), store.report(release), store.ledger().to_json()]
+    kept = default_root() / "work" / "town" / "released"
+    shown += [path.read_text() for path in kept.rglob("*.json")]
+    origin = origin_of(Lake(default_root()), "town", "anonymized", DAY)
+    for text in shown:
+        assert str(folder) not in text
+        assert "phones" not in text
+    assert not any(key in shown[0] + shown[1] for key in origin["keys"])
