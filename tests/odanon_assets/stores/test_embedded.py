@@ -122,6 +122,24 @@ def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(
     assert list((tmp_path / "published").rglob(".*")) == []
 
 
+@pytest.mark.parametrize("act", ["publish", "purge"])
+def test_a_release_that_no_pointer_names_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """Its publisher was killed right before the pointer."""
+    store, home = EmbeddedStore(tmp_path), tmp_path / "published" / "town" / "releases"
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedStore, "_point", die)
+        killed(lambda: store.publish(bundle(), accept))
+    assert [path.name for path in home.iterdir()] == [bundle().release_id]
+    if act == "purge":
+        store.purge("town", DAY, Act("Ada", "asked to"))
+        assert list(home.iterdir()) == []
+    else:
+        store.publish(bundle(trips=41), accept)
+        assert [path.name for path in home.iterdir()] == [bundle(trips=41).release_id]
+
+
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(OdanonError, match="odanon run demo"):
         EmbeddedStore(tmp_path).connect()
