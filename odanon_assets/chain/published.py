@@ -9,10 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from odanon.anonymizers.noise.cellkey import perturbed
 from odanon.errors import OdanonError
 from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
+from odanon.model.perturbation import TABLE
 from odanon.model.promise import Promise
 from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
@@ -23,6 +25,7 @@ from odanon.risk.bands import persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.chain.hierarchy import read_tree
+from odanon_assets.chain.od import read_rows
 from odanon_assets.derived.folders import Derived
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
@@ -98,6 +101,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
     metrics = public_metrics(figures, flows, parameters["k"])
+    metrics |= {"noise_variance": TABLE.variance} if "perturb" in facts else {}
     manifest = {
         **facts,
         "title": product.title,
@@ -118,9 +122,14 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
 def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
     """The published schema: people only as bands (PRIVACY rule 15).
 
-    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for.
+    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for. Where
+    the product asks for it, numbers carry noise from here on; the tables of the working area are true.
     """
-    flows = _shown_flows(lake.read(product.product, "anonymized", day))
+    folder = lake.read(product.product, "anonymized", day)
+    flows = _shown_flows(folder)
+    if product.publish.perturb is not None:
+        whole, assignment = (read_frame(folder / name) for name in ("flows.parquet", "assignment.parquet"))
+        flows = perturbed(flows, read_rows(lake, product, day), whole, assignment, parameters["k"])
     estimated = parameters["unit"] == "population"
     public = pd.DataFrame(
         {

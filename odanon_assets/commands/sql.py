@@ -23,7 +23,8 @@ def sql(
 
     For instance: `odanon sql "select origin_zone, sum(trips) from flows group by 1 order by 2 desc limit 10"`.
     """
-    rows = store_of(product).query(query)
+    store = store_of(product)
+    rows = store.query(query)
     table = Table(box=box.SIMPLE)
     for name in rows.columns:
         table.add_column(Text(str(name)))
@@ -32,3 +33,7 @@ def sql(
     Console().print(table)
     if len(rows) > 50:
         typer.echo(f"the first 50 of {len(rows):,} rows")
+    if not store.query("select 1 from metrics where name = 'noise_variance' limit 1").empty:
+        typer.echo(
+            "some releases are perturbed: metrics has the noise_variance of their numbers, releases what it means"
+        )

@@ -99,7 +99,9 @@ def _volumes(metrics: Mapping[str, Any]) -> str:
 
 def _people(manifest: Mapping[str, Any]) -> str:
     band, promise = manifest["metrics"].get("persons_min_band"), manifest.get("promise")
-    return "; ".join(part for part in (f"the smallest flow holds {band} people" if band else "", promise) if part)
+    noise = manifest.get("perturb", {}).get("sentence")
+    told = (f"the smallest flow holds {band} people" if band else "", promise, noise)
+    return "; ".join(part for part in told if part)
 
 
 def _places(folder: Path | None) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,9 @@ def _unlike(
     tiles = [json.dumps(without_paths(told["parameters"]["zoning"]), sort_keys=True) for told in (facts, manifest)]
     if tiles[0] != tiles[1]:
         return [Finding("comparable", 1, f"the same people on other tiles, {where}")]
+    if facts.get("perturb") != manifest.get("perturb"):
+        what = "the same people with other noise, or without, which would tell the noise"
+        return [Finding("perturb", 1, f"{what}, {where}")]
     capped = any(told["parameters"].get("contribution_cap") for told in (facts, manifest))
     if capped and not _same_numbers(facts, manifest):
         what = "trips counted up to a cap for each person and flow, so that sums of flows are not those of trips"

@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from odanon.gate.noise import with_noise
 from odanon.gate.verifier import Finding, added_up
 from odanon.model.files.trees import from_parquet
 from odanon.model.release import TOTAL
@@ -21,7 +23,8 @@ from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.bundle import Bundle
 
 _PAIR = ["time_bin", "origin", "destination"]
-_SHOWN = [*_PAIR, "segment", "trips", "band"]
+_CELL = [*_PAIR, "segment"]
+_SHOWN = [*_CELL, "trips", "band"]
 _STEPS = (1, 2, 5, 10)  # multiples of k at which bands of people begin
 
 
@@ -32,7 +35,7 @@ def unlike_tables(product: Product, lake: Lake, day: date, bundle: Bundle) -> li
     return added_up(
         [
             Finding("facts", len(other), f"facts of the manifest that are not those of the tables: {', '.join(other)}"),
-            _flows(bundle, tables, facts),
+            *_flows(bundle, tables, facts),
             *_zones(bundle, tables, lake, product, day),
         ]
     )
@@ -42,19 +45,33 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> Finding:
-    """Rows of the public table that are not a verified flow, and verified flows that are missing."""
+def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Finding]:
+    """Rows of the public table that are not a verified flow, verified flows that are missing, and noise that is not theirs."""
     parameters = facts["parameters"]
     public = bundle.flows.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
     shown = public.assign(band=public["persons_band"].fillna("").replace("nan", ""))[_SHOWN]
-    verified = _verified(tables)
+    verified, noisy = _verified(tables), "perturb" in facts
+    if noisy:
+        verified = with_noise(verified, _people(tables, verified), parameters["k"])
     trips = verified["weight"] if parameters["unit"] == "population" else verified["trips"]
     verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
-    counts = [frame.astype({"trips": "int64"}).astype("str").value_counts() for frame in (shown, verified)]
-    wrong = int(counts[0].sub(counts[1], fill_value=0).abs().sum())
+    wrong = _unlike(shown, verified, _CELL if noisy else _SHOWN)
+    misperturbed = _unlike(shown, verified, _SHOWN) - wrong
     same = {"product": facts["product"], "release_id": facts["release_id"]}
     wrong += sum(int((bundle.flows[column] != value).sum()) for column, value in same.items())
-    return Finding("published-flows", wrong, "published flows that are not those that were verified")
+    return [
+        Finding("published-flows", wrong, "published flows that are not those that were verified"),
+        Finding(
+            "noise", misperturbed, "published numbers that are not the verified ones with the noise of their people"
+        ),
+        Finding("noise", int(noisy and (shown["trips"] < parameters["k"]).sum()), "published numbers below k"),
+    ]
+
+
+def _unlike(shown: pd.DataFrame, verified: pd.DataFrame, columns: list[str]) -> int:
+    """Rows of either table that the other one lacks."""
+    counts = [frame[columns].astype("str").value_counts() for frame in (shown, verified)]
+    return int(counts[0].sub(counts[1], fill_value=0).abs().sum())
 
 
 def _verified(tables: Tables) -> pd.DataFrame:
@@ -65,6 +82,27 @@ def _verified(tables: Tables) -> pd.DataFrame:
     split = pd.read_parquet(tables.folder / SEGMENTS)
     whole = ~pd.MultiIndex.from_frame(flows[_PAIR]).isin(pd.MultiIndex.from_frame(split[_PAIR]))
     return pd.concat([flows[whole], split], ignore_index=True)
+
+
+def _people(tables: Tables, verified: pd.DataFrame) -> pd.DataFrame:
+    """Who is behind each verified flow, of its segment or of everybody: its row number and a person."""
+    rows = pd.read_parquet(tables.rows)
+    rows = rows[rows["trips"] > 0]
+    assignment = pd.read_parquet(tables.folder / "assignment.parquet")
+    flows = pd.read_parquet(tables.folder / "flows.parquet", columns=_PAIR)
+    number = assignment["flow"].to_numpy()[_places(rows[_PAIR], assignment[_PAIR])]
+    first = flows.groupby("time_bin").size().cumsum().shift(fill_value=0)
+    rows, number = rows[number >= 0], number[number >= 0]
+    areas = flows.iloc[number + rows["time_bin"].map(first).to_numpy()]
+    segments = TOTAL, rows["segment"].to_numpy()
+    places = [_places(areas.assign(segment=segment), verified[_CELL]) for segment in segments]
+    people = pd.DataFrame({"flow": np.concatenate(places), "person": np.tile(rows["person"].to_numpy(), 2)})
+    return people[people["flow"] >= 0]
+
+
+def _places(table: pd.DataFrame, among: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """The row of the other table that equals each row, -1 for none."""
+    return pd.MultiIndex.from_frame(among).get_indexer(pd.MultiIndex.from_frame(table))
 
 
 def _bands(persons: pd.Series, k: int) -> list[str]:

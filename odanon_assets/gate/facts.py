@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from odanon.gate.verifier import Finding
+from odanon.model.perturbation import TABLE
 from odanon.product import Product
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
@@ -30,6 +31,10 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         "hierarchy": origin["hierarchy"],
         "odanon": version("odanon"),
     }
+    told = {}
+    if product.publish.perturb is not None:
+        told["perturb"] = TABLE.told(parameters["k"])
+        identity |= told
     return {
         "release_id": release_id(product.product, day, identity),
         "product": product.product,
@@ -43,6 +48,7 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             "hierarchy": without_paths(origin["hierarchy"]),
         },
         **({"segments": list(product.segmented)} if product.segmented else {}),
+        **told,
     }
 
 

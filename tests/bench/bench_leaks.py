@@ -1,9 +1,11 @@
-"""What common practices give away, and what each k costs: the figures of docs/privacy.md, on a generated week.
+"""What common practices and consecutive days give away, and what each k costs: the figures of docs/privacy.md.
 
 Counts, not times: they are the same on every machine. Run it with `make bench ONLY=leaks`.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 from generate import City, person_rows
 
 from odanon import registry
+from odanon.anonymizers.noise.cellkey import perturbed
 from odanon.anonymizers.segments import split_by_segment
 from odanon.gate.audit.auditor import audit
 from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
@@ -138,7 +141,101 @@ def choices(town: Town) -> None:
     say("membership without protection", f"AUC {attack['unprotected']:.2f}")
 
 
+class Commuters:
+    """12,000 people who go to work and back; each stays at home on 2 % of the days."""
+
+    def __init__(self) -> None:
+        self.rng, self.secret = np.random.default_rng(11), np.random.default_rng(12)
+        city = City.make(1_000, self.rng)
+        self.tree, self.labels = city.tree, city.tree.label[city.tree.tiles]
+        self.home = city.anywhere(12_000, self.rng)
+        self.work = city.next_tiles(self.home, self.rng)
+
+    def window(self, days: int) -> pd.DataFrame:
+        """Rows of some days, all in one time bin."""
+        parts = []
+        for _ in range(days):
+            person = np.flatnonzero(self.rng.random(len(self.home)) >= 0.02)
+            home, work = self.labels[self.home[person]], self.labels[self.work[person]]
+            for origin, destination in ((home, work), (work, home)):
+                parts.append(pd.DataFrame({"origin": origin, "destination": destination, "person": person}))
+        rows = pd.concat(parts).groupby(["origin", "destination", "person"]).size().reset_index(name="trips")
+        return rows.assign(time_bin=START, segment=TOTAL)
+
+    def released(self, rows: pd.DataFrame, k: int) -> tuple[ODMatrix, Release]:
+        od = ODMatrix.from_frame(rows, self.tree, self.tree)
+        promise = {"k": k, "suppression": 0.1}
+        return od, registry.create("anonymize", "atg-joint", promise).anonymize(od, self.tree, self.tree)
+
+    def noisy(self, rows: pd.DataFrame, release: Release, k: int) -> Release:
+        """The release with cell-key noise, under pseudonyms that everybody has for this window only."""
+        hidden = self.secret.integers(0, 2**63 - 1, len(self.home))
+        ends = dict.fromkeys(("origin", "destination"), "str")
+        flows, assignment = (table.astype(ends).assign(time_bin=START) for table in (release.flows, release.assignment))
+        people = rows.assign(person=hidden[rows["person"]])
+        shown = perturbed(flows.assign(segment=TOTAL), people, flows, assignment, k)
+        return replace(release, flows=release.flows.assign(trips=shown["trips"], persons=shown["persons"]))
+
+
+def trips_by_person(rows: pd.DataFrame, release: Release) -> pd.DataFrame:
+    """Trips of everybody in every flow, and what the flow shows."""
+    ends = dict.fromkeys(("origin", "destination"), "str")
+    placed = rows.merge(release.assignment.drop(columns="trips").astype(ends), on=["origin", "destination"])
+    placed = placed[placed["flow"] >= 0].groupby(["flow", "person"])["trips"].sum().reset_index()
+    flows = release.flows.astype(ends)[["origin", "destination", "trips"]].rename(columns={"trips": "shown"})
+    return placed.join(flows, on="flow").drop(columns="flow")
+
+
+def changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """Flows that two windows show: whose trips are not the same, how many they are, and how the number changed."""
+    flow = ["origin", "destination"]
+    shown = [each.groupby(flow)["shown"].first() for each in (before, after)]
+    both = pd.merge(before, after, on=[*flow, "person"], how="outer", suffixes=("", "_after"))
+    step = both["trips_after"].fillna(0) - both["trips"].fillna(0)
+    moved = both.assign(step=step)[step != 0]
+    found = pd.DataFrame({"seen": shown[1] - shown[0]}).dropna().astype(int)
+    groups = moved.groupby(flow)
+    told = {"people": groups.size(), "step": groups["step"].sum(), "who": groups["person"].first()}
+    return found.join(pd.DataFrame(told)).fillna({"people": 0, "step": 0})
+
+
+def attack(commuters: Commuters, practice: str, k: int = 10, days: int = 1, noise: bool = False) -> None:
+    """Five windows in a row: who is alone behind a change, and how well the change tells it."""
+    tables, losses, n_flows, off = [], [], [], []
+    for rows in (commuters.window(days) for _ in range(5)):
+        od, made = commuters.released(rows, k)
+        true = made.flows["trips"]
+        made = commuters.noisy(rows, made, k) if noise else made
+        off.append((made.flows["trips"] - true).abs().sum() / true.sum())
+        tables.append(trips_by_person(rows, made))
+        losses.append(registry.create("metrics", "reconstruction", {}).evaluate(od, made)["E"])
+        n_flows.append(len(made.flows))
+    found = pd.concat([changes(*pair) for pair in pairwise(tables)])
+    alone, nobody = found["people"] == 1, found["people"] == 0
+    guessed = found["seen"].abs() == 1
+    fewer = alone & (found["step"] < 0)
+    say(
+        practice,
+        f"{np.mean(n_flows):.0f} flows, {alone.mean():.0%} of {len(found):,} repeated ones changed by one person,"
+        f" {found.loc[alone, 'who'].nunique()} people; a step of one is one person in {alone[guessed].mean():.0%};"
+        f" fewer are shown in {(found['seen'][fewer] < 0).mean():.0%} where one person left, in"
+        f" {(found['seen'][nobody] < 0).mean():.0%} where nobody did; E {np.mean(losses):.4f}, numbers off by {np.mean(off):.1%}",
+    )
+
+
+def consecutive() -> None:
+    """What one day after another tells, and what helps."""
+    attack(Commuters(), "days")
+    attack(Commuters(), "days, k = 20", k=20)
+    attack(Commuters(), "days, k = 50", k=50)
+    attack(Commuters(), "weeks of five days", days=5)
+    attack(Commuters(), "months of twenty days", days=20)
+    attack(Commuters(), "days, cell-key noise", noise=True)
+    attack(Commuters(), "days, k = 20, cell-key noise", k=20, noise=True)
+
+
 if __name__ == "__main__":
     town = Town()
     leaks(town)
     choices(town)
+    consecutive()

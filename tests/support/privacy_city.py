@@ -31,7 +31,7 @@ def tree(side: int = 8) -> Hierarchy:
                 label.append(f"{width}x{x}y{y}")
                 parent.append(above[x - x % (2 * width), y - y % (2 * width)])
         above = below
-    return Hierarchy.from_parents(label, parent, kind="square")
+    return Hierarchy.from_parents(label, parent, kind="square", coverage="full")
 
 
 CITY = tree()

@@ -29,6 +29,12 @@ OF_TABLES = (
         public="persons_min_band",
         headline=True,
     ),
+    Figure(
+        "noise_variance",
+        "variance of the noise",
+        "in people, of every number of a perturbed release; the noise is 0 on average",
+        public="noise_variance",
+    ),
 )
 
 

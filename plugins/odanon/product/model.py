@@ -144,6 +144,11 @@ class Publish(Section):
         None, description="windows older than this are deleted by `odanon purge --expired`; without it they stay"
     )
     accept_unit_trips: bool = Field(False, description="publish although unit trips does not protect persons")
+    perturb: Literal["cell-key"] | None = Field(
+        None,
+        description="cell-key: published numbers carry small noise, the same for the same people, so that a change from one day to"
+        " the next does not show one person; none: they are exact",
+    )
 
     @model_validator(mode="after")
     def _installed_store(self) -> "Publish":
@@ -242,6 +247,11 @@ class Product(Section):
                 " or set publish.accept_unit_trips: true knowingly"
             )
         asked = self.anonymize.parameters
+        if self.publish.perturb is not None and asked.get("unit") in ("trips", "population"):
+            raise ValueError(
+                f"publish.perturb makes noise of whole people and anonymize.unit {asked['unit']} does not count them; use"
+                " unit: persons or vehicles, or leave perturb out"
+            )
         if asked.get("contribution_cap") and asked.get("unit") == "population":
             raise ValueError(
                 "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"

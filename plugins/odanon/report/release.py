@@ -91,7 +91,7 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
         f"This release {_MEASURED.get(rule['unit'], 'says how many trips people made')} from one area to another {when} the window that starts on"
         f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"
         f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
-        f"{omitted}. {_split(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
+        f"{omitted}. {_split(facts)}{_noise(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
         " stop somebody with outside knowledge from guessing that a person is in the data or where most people of"
         " an area went, so it is no proof of legal anonymity by itself."
     )
@@ -104,8 +104,14 @@ def _split(facts: Mapping[str, Any]) -> str:
         return ""
     return (
         f"A flow is shown by {names} where each group has that many behind it or nobody, and otherwise for everybody"
-        " together; it never appears both ways, so all rows add up. "
+        f" together; it never appears both ways{'' if 'perturb' in facts else ', so all rows add up'}. "
     )
+
+
+def _noise(facts: Mapping[str, Any]) -> str:
+    """What readers must know of numbers that are not exact."""
+    said = facts.get("perturb", {}).get("sentence")
+    return f"<strong>Not exact:</strong> {text(said)}. " if said else ""
 
 
 def _warning(facts: Mapping[str, Any]) -> str:

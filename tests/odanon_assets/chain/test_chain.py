@@ -16,6 +16,7 @@ from product_example import small_product
 from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon_assets.chain.stages import run_stage
+from odanon_assets.gate.facts import other_origin
 from odanon_assets.gate.verification import verify_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.platform.assets import product_assets
@@ -99,17 +100,20 @@ def test_running_a_day_again_is_byte_identical_and_resuming_skips_it(town: Any) 
     assert skipped.skipped
 
 
-def test_the_plugins_are_resources_whose_config_can_be_overridden(workspace: Path) -> None:
+def test_the_plugins_are_resources_whose_config_can_be_overridden_but_not_for_publication(workspace: Path) -> None:
     product = small_product(workspace)
     definitions = build_definitions([product])
     result = definitions.resolve_job_def(product.slug).execute_in_process(
         partition_key="2026-03-02",
         run_config={"resources": {"small__anonymize": {"config": {"k": 12}}}},
         instance=DagsterInstance.ephemeral(),
+        raise_on_error=False,
     )
-    assert result.success
-    folder = EmbeddedStore(workspace / "data").window_folder("small", DAY)
-    assert json.loads((folder / "release.json").read_text())["parameters"]["k"] == 12
+    assert not result.success
+    lake = Lake(workspace / "data")
+    assert lake.figures("small", "anonymized", DAY)["parameters"]["k"] == 12
+    assert [finding.rule for finding in other_origin(product, lake, DAY)] == ["origin"]
+    assert EmbeddedStore(workspace / "data").released("small", DAY) is None
 
 
 def test_another_k_for_a_published_day_is_refused(workspace: Path) -> None:
