@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+KERNELS := $(shell find plugins -path '*/kernels/*.py')
 QUIETLY := deploy/setup/quiet.sh
 PROGRAMS := deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/chromium.sh && deploy/setup/nginx.sh $(VENV)/nginx
 
@@ -20,7 +21,11 @@ help: ## Show this list
 
 install: $(STAMP) ## Create .venv with the locked versions
 
-$(STAMP): pyproject.toml requirements.lock deploy/setup/environment.sh
+$(STAMP): $(VENV)/.packages $(KERNELS)
+	@find plugins -name '*.nb[ic]' -delete  # a compiled kernel keeps the others that it calls as they were
+	@touch $@
+
+$(VENV)/.packages: pyproject.toml requirements.lock deploy/setup/environment.sh
 	@deploy/setup/environment.sh $(PYTHON) $(VENV)
 	@touch $@
 

@@ -7,13 +7,13 @@ import pandas as pd
 
 from odanon import door
 from odanon.anonymizers.segments import split_by_segment
+from odanon.errors import OdanonError
 from odanon.gate.audit.published import TOTAL
 from odanon.model.files.releases import write_releases
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
-from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import Anonymizes
 from odanon_assets.chain.hierarchy import read_tree
@@ -41,15 +41,21 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
         matrices = dict(day_matrices(lake, product, day, tree))
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
             promised = product.anonymize.promise
-            releases = door.release(matrices, tree, anonymize, promised, metrics=()).releases
+            made = door.release(matrices, tree, anonymize, promised, metrics=())
+        if not made.verified:
+            raise OdanonError(
+                f"{product.product} {day}: {product.anonymize.plugin} adds noise, so nobody can count its flows again; a"
+                " pipeline publishes only what is verified, choose another algorithm"
+            )
+        releases, parameters = made.releases, made.parameters
         write_releases(folder, releases, tree, tree)
         if product.segmented:
-            split = _split(read_rows(lake, product, day), matrices, releases, anonymize, tree)
+            split = _split(read_rows(lake, product, day), matrices, releases, tree)
             write_parquet(split, folder / SEGMENTS)
-        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters_of(anonymize)}}
+        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters}}
         made_with = {
             "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
-            "anonymize": {"plugin": product.anonymize.plugin, **parameters_of(anonymize)},
+            "anonymize": {"plugin": product.anonymize.plugin, **parameters},
         }
         carry(lake, product, "od", day, folder, **made_with)
         return write_figures(folder, figures)
@@ -59,14 +65,13 @@ def _split(
     rows: pd.DataFrame,
     matrices: dict[datetime, ODMatrix],
     releases: dict[datetime, Release],
-    anonymize: Anonymizes,
     tree: Hierarchy,
 ) -> pd.DataFrame:
     """The flows that can be shown by segment, each segment's part of them; all others stay whole (PRIVACY rule 6)."""
     parts = []
     for time_bin, here in rows.groupby("time_bin", sort=True):
         at = moment(time_bin)
-        for name, (_, release) in by_segment(here, matrices[at], releases[at], anonymize, tree).items():
+        for name, (_, release) in by_segment(here, matrices[at], releases[at], tree).items():
             labels = {side: release.flows[side].astype("str") for side in ("origin", "destination")}
             parts.append(release.flows.assign(time_bin=time_bin, segment=name, **labels))
     table = pd.concat(parts, ignore_index=True)
@@ -76,9 +81,9 @@ def _split(
 
 
 def by_segment(
-    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, anonymize: Anonymizes, tree: Hierarchy
+    rows: pd.DataFrame, everybody: ODMatrix, whole: Release, tree: Hierarchy
 ) -> dict[str, tuple[ODMatrix, Release]]:
     """Matrix and release of each segment of a time bin and, under `all`, of everybody with the flows that stay whole."""
     matrices = {str(name): bin_matrix(part, tree) for name, part in rows.groupby("segment", sort=True)}
-    parts = split_by_segment(whole, matrices, Promise.of(parameters_of(anonymize)), tree, tree)
+    parts = split_by_segment(whole, matrices, Promise.of(whole.parameters), tree, tree)
     return {name: (matrices.get(name, everybody), part) for name, part in parts.items()}

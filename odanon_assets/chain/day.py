@@ -3,7 +3,7 @@
 Nothing here knows about Dagster; `odanon_assets.platform.assets` turns what happens into events of the platform.
 """
 
-import tempfile
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -28,6 +28,8 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 from odanon_assets.watch.quiet import quiet
+
+_SPILLS = "SPARK_LOCAL_DIRS"  # where Spark puts the points that it shuffles; a killed Spark leaves them there
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ def run_day(
     day is counted and the day left as it is (PRIVACY rule 11).
     """
     lake = Lake(default_root())
+    lake.sweep()
+    if product.engine.plugin == "spark" and _SPILLS not in os.environ:
+        os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
         yield from _stages(product, lake, day, stages, checks, plugins)
 
@@ -130,8 +135,8 @@ def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any
     kept = lake.folder(product.product, "traces", day)
     if not kept.is_dir() or open_store(product).released(product.product, day) is None:
         return None
-    with tempfile.TemporaryDirectory(prefix=".late-", dir=lake.root) as scratch:
-        beside = Lake(Path(scratch))
+    with lake.scratch() as folder:
+        beside = Lake(folder)
         (beside.root / "keys").symlink_to(lake.root / "keys")  # the same people have the same pseudonyms
         now = traces(product, beside, day, **plugins)
         if _same_tables(beside.folder(product.product, "traces", day), kept):

@@ -113,8 +113,7 @@ def _risk(
         # The earth mover is the dear part; a day of many bins pays no more for it than one bin.
         report = risk_report(matrices[at], release, tree, tree, moved=max(MOST_MOVED // len(shown), 1))
         if at in rows:
-            made_by = _anonymizer(release.parameters)
-            report = report.by_segment(by_segment(rows[at], matrices[at], release, made_by, tree))
+            report = report.by_segment(by_segment(rows[at], matrices[at], release, tree))
         reports[at] = report
     return RiskReport.joined(reports, "time_bin") if reports else None
 

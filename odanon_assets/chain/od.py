@@ -161,8 +161,8 @@ def _left_out(
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: more of the trips lie outside the zoning than checks.max_unknown_zone"
-            f" = {limit:.1%} allows; widen the zoning or the limit"
+            f"{product.product} {day}: more of the trips lie outside the zoning, or beyond the root of the hierarchy, than"
+            f" checks.max_unknown_zone = {limit:.1%} allows; widen the zoning, the root or the limit"
         )
     return {
         "unknown_zone_share": share,

@@ -1,6 +1,7 @@
 """The last stage: assemble the public tables, verify and audit once more, publish."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import read_rows
+from odanon_assets.derived.folders import Derived
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
 from odanon_assets.gate.facts import release_facts
@@ -53,11 +55,19 @@ def published(
 
     The day is held while its bundle is built from the tables, verified and written, so that what is verified is what is
     published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
-    same data and time. An `act` replaces a release that the window already shows.
+    same data and time. An `act` replaces a release that the window already shows, and withdraws what was made from it.
     """
+    derived = Derived(lake.root)
+
+    def gate() -> None:
+        let_pass(product, lake, day, store, bundle)
+        if act is not None:
+            derived.withdraw(product.product, day)
+
     with lake.holding(product.product, day), lake.locked(_locks(release_facts(product, lake, day))):
         bundle = make_bundle(product, lake, day, zoning)
-        fresh = store.publish(bundle, lambda: let_pass(product, lake, day, store, bundle), act)
+        with nullcontext() if act is None else derived.locked():
+            fresh = store.publish(bundle, gate, act)
         confirm(lake, bundle.manifest)
     with lake.new(product.product, "published", day) as receipt:
         figures = {

@@ -8,9 +8,9 @@ import typer
 
 from odanon.errors import OdanonError
 from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.derived.export import Format
+from odanon_assets.derived.export import export as write
 from odanon_assets.stores.choice import open_store
-from odanon_assets.stores.export import Format
-from odanon_assets.stores.export import export as write
 
 PANEL = ("Stores", 3)
 

@@ -8,6 +8,7 @@ import typer
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
+from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
@@ -27,7 +28,7 @@ def purge(
 ) -> None:
     """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
 
-    With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
+    Months, typical days and exports that were made from them go first, and what killed processes left. With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
     """
     chosen = find_product(product)
     if (day is None) != expired:
@@ -36,11 +37,23 @@ def purge(
     if expired and chosen.publish.retention is None and chosen.retention is None:
         raise OdanonError(f"{product} keeps everything for ever; its file declares no retention nor publish.retention")
     windows = [day.date()] if day is not None else _expired(chosen, store, today)
-    count = sum(store.purge(product, window, act) for window in windows)
+    derived = Derived(default_root())
+    derived.withdraw_stale(store, product)
+    count = sum(derived.purge(store, product, window, act) for window in (*_cut_off(store, product), *windows))
     typer.echo(f"{count} windows purged")
+    Lake(default_root()).sweep()
     if expired and chosen.retention is not None:
         forgotten = _forget(chosen, today - chosen.retention, act)
         typer.echo(f"rows of people and keys of {forgotten} days deleted")
+
+
+def _cut_off(store: Store, product: str) -> list[date]:
+    """Windows that show nothing any more and still have tables: their purge was killed."""
+    ledger = store.ledger()
+    mine = ledger[ledger["product"] == product].groupby("window_start")["status"].agg(set)
+    return [
+        date.fromisoformat(str(day)) for day, told in mine.items() if "superseded" in told and "visible" not in told
+    ]
 
 
 def _expired(product: Product, store: Store, today: date) -> list[date]:

@@ -7,7 +7,6 @@ unpublished numbers and are not made.
 """
 
 import hashlib
-import json
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.lake.files import new_folder, write_parquet
+from odanon_assets.derived.folders import Derived, made_from
+from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import write_figures
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.interface import Store
@@ -29,7 +29,7 @@ _CELL = ["clock", "segment", "origin_zone", "destination_zone"]
 
 def month_folder(product: Product, month: date) -> Path:
     """Where a month's public tables lie."""
-    return default_root() / "derived" / product.product / f"month={month:%Y-%m}"
+    return Derived(default_root()).folder(product.product, _name(month))
 
 
 def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
     working = [day for day in days if product.calendar.is_working(day)]
     typical = _sums(cells[cells["window_start"].isin(working)])
     typical["trips_per_day"] = typical.pop("trips") / max(len(working), 1)
-    with new_folder(month_folder(product, month)) as folder:
+    with Derived(default_root()).new(store, product.product, _name(month), releases) as folder:
         write_parquet(_sums(cells), folder / "flows.parquet")
         write_parquet(typical, folder / "typical_day.parquet")
         shapes = zones.drop_duplicates("area").sort_values("area").drop(columns=["release_id", "zone_id"])
@@ -60,9 +60,11 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
 
 def is_current(product: Product, month: date, store: Store) -> bool:
     """Whether a month's tables are made of the releases that its days show now."""
-    figures = month_folder(product, month) / "figures.json"
-    made = json.loads(figures.read_text())["releases"] if figures.exists() else None
-    return made == sorted(_releases(product, month, store).values())
+    return made_from(month_folder(product, month)) == sorted(_releases(product, month, store).values())
+
+
+def _name(month: date) -> str:
+    return f"month={month:%Y-%m}"
 
 
 def _releases(product: Product, month: date, store: Store) -> dict[date, str]:

@@ -22,7 +22,7 @@ import pandas as pd
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
-from odanon_assets.lake.files import link, new_folder, to_json, write_text
+from odanon_assets.lake.files import link, to_json, write_text
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import origin_of
 from odanon_assets.stores.interface import Store, days_near, shares_input
@@ -48,7 +48,7 @@ class Tables:
 def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
     """Keep what the auditor will need of a release that is about to be published in a store."""
     tables = Tables.of_day(product, lake, day)
-    with new_folder(_folder(lake, manifest)) as draft:
+    with lake.replacing(_folder(lake, manifest)) as draft:
         for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
             link(path, draft / path.name)  # stages replace their files and never write into them
         bins = time_bins(product, tables, day)

@@ -66,7 +66,7 @@ def _verify_segments(
     n_flows, assigned = len(release.flows), release.assignment
     number = _numbers(split, release.flows)
     shared = np.isin(np.arange(n_flows), number)
-    row_flow = assigned["flow"].to_numpy(np.int64)[_numbers(rows, assigned)]
+    row_flow = np.append(assigned["flow"].to_numpy(np.int64), -1)[_numbers(rows, assigned)]
     findings = [Finding("segments", int((number < 0).sum()), "flows by segment that no flow of everybody holds")]
     promise = replace(promise, k_areas=None)  # it asks that enough people of all segments together use an area
     for name in sorted({*rows["segment"], *split["segment"]}):

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,19 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odanon.scratch import scratch
+
 
 @contextmanager
-def new_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder beside `target` that replaces it when the block ends well and vanishes otherwise."""
+def new_folder(target: Path, home: Path | None = None) -> Iterator[Path]:
+    """A scratch folder that replaces `target` when the block ends well and vanishes otherwise.
+
+    It lies under `home`, on the same file system and where somebody sweeps; by default beside `target`.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with scratch(home or target.parent) as place:
+        draft = place / "draft"
+        draft.mkdir()
         yield draft
         for path in sorted(draft.rglob("*")):
             if path.is_file():
@@ -30,15 +36,27 @@ def new_folder(target: Path) -> Iterator[Path]:
         _fsync(draft)
         draft.chmod(0o755)
         if target.exists():
-            retired = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-            os.replace(target, retired / target.name)
-            os.replace(draft, target)
-            shutil.rmtree(retired)
-        else:
-            os.replace(draft, target)
+            os.replace(target, place / "old")
+        os.replace(draft, target)
         _fsync(target.parent)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+
+
+def remove_folder(target: Path, home: Path) -> None:
+    """Take a folder away in one step and delete it; nothing of it is left when this returns."""
+    with scratch(home) as place:
+        os.replace(target, place / "old")
+        _fsync(target.parent)
+
+
+def remove_files(folder: Path, digests: Mapping[str, str]) -> None:
+    """Delete the named files of a folder that still have these digests, and the folder if nothing else is in it."""
+    for name, digest in digests.items():
+        if (folder / name).is_file() and sha256(folder / name) == digest:
+            (folder / name).unlink()
+    if folder.is_dir():
+        _fsync(folder)
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 class _Held(threading.local):
@@ -68,12 +86,6 @@ def locked(path: Path) -> Iterator[None]:
             yield
         finally:
             _held.paths.discard(path)
-
-
-def remove_drafts(folder: Path, prefix: str) -> None:
-    """Remove what killed processes left of folders whose names start with `prefix`; call it under their lock."""
-    for path in folder.glob(f".{prefix}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def link(source: Path, target: Path) -> None:

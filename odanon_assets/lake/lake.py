@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from odanon.errors import OdanonError
-from odanon_assets.lake.files import locked, new_folder, remove_drafts, to_json
+from odanon.scratch import process_scratch, scratch, sweep
+from odanon_assets.lake.files import locked, new_folder, to_json
 
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
 _PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
 ORIGIN = "origin.json"  # beside the tables of a stage: what they were read from
 _FIGURES_STAY = ("metrics", "released")
+# Folders of the root under which unfinished work lies, that of runs and that of what is made for readers.
+_SCRATCH = ("work", "published", "derived")
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,31 @@ class Lake:
         return self.root / "work" / product / stage / f"date={day.isoformat()}"
 
     def new(self, product: str, stage: str, day: date) -> AbstractContextManager[Path]:
-        """A folder that replaces the partition when the block ends well; other users cannot enter the working area."""
-        (self.root / "work").mkdir(parents=True, exist_ok=True, mode=0o700)
-        return new_folder(self.folder(product, stage, day))
+        """A folder that replaces the partition when the block ends well."""
+        return self.replacing(self.folder(product, stage, day))
+
+    def replacing(self, target: Path) -> AbstractContextManager[Path]:
+        """A folder that replaces another one of the working area when the block ends well."""
+        return new_folder(target, self._work())
+
+    def scratch(self) -> AbstractContextManager[Path]:
+        """A folder for what is needed for a moment; it is swept if this process is killed."""
+        return scratch(self._work())
+
+    def process_scratch(self) -> Path:
+        """Such a folder until this process ends."""
+        return process_scratch(self._work())
+
+    def sweep(self) -> None:
+        """Remove the unfinished work of processes that were killed; that of living ones stays."""
+        for name in _SCRATCH:
+            sweep(self.root / name)
+
+    def _work(self) -> Path:
+        """The working area, which other users cannot enter."""
+        folder = self.root / "work"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
 
     def read(self, product: str, stage: str, day: date) -> Path:
         """The folder of a partition that must exist."""
@@ -102,14 +127,15 @@ class Lake:
         names = {data_sha256, *self._data_read(product, day)}
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
-            remove_drafts(folder.parent, folder.name)
             if stage in _FIGURES_STAY:
                 for path in folder.rglob("*.parquet"):
                     path.unlink()
             else:
                 shutil.rmtree(folder, ignore_errors=True)
-        for name in names:
-            self._salt(name, day).unlink(missing_ok=True)
+        for salt in (self._salt(name, day) for name in names):
+            salt.unlink(missing_ok=True)
+            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
+                path.unlink(missing_ok=True)
 
     def _data_read(self, product: str, day: date) -> set[str]:
         """The names of the data that a day's tables say they were read from."""

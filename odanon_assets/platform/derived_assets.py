@@ -31,7 +31,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
-from odanon_assets.derived.months import make_month
+from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.platform.metadata import owners
 from odanon_assets.platform.partitions import asset_key, daily, monthly
@@ -70,13 +70,14 @@ def month_asset(product: Product) -> AssetsDefinition:
     )
     def month(context: AssetExecutionContext) -> MaterializeResult:
         try:
-            figures = make_month(product, date.fromisoformat(context.partition_key), open_store(product))
+            first = date.fromisoformat(context.partition_key)
+            figures = make_month(product, first, open_store(product))
         except OdanonError as error:
             if not isinstance(error, OutageError):
                 leave_to_people(context.instance, context.run_id)
             raise
         numbers = {name: value for name, value in figures.items() if isinstance(value, int)}
-        return MaterializeResult(metadata={**numbers, "folder": MetadataValue.path(figures["folder"])})
+        return MaterializeResult(metadata={**numbers, "folder": MetadataValue.path(str(month_folder(product, first)))})
 
     return month
 

@@ -15,6 +15,7 @@ from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.arrival import has_matrix
+from odanon_assets.derived.folders import Derived
 from odanon_assets.derived.months import is_current
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.assets import DAYS_PER_RUN
@@ -62,6 +63,7 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
             " calendar says they are days off"
         )
     store = open_store(product)
+    Derived(default_root()).withdraw_stale(store, product.product)
     published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
     yield from (DayResult(day, skipped=True) for day in days if day in published)
     with _own_words(), open_instance() as instance:

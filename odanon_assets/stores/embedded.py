@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.lake.files import locked, new_folder, remove_drafts, sha256, to_json, write_parquet, write_text
+from odanon.scratch import sweep
+from odanon_assets.lake.files import locked, new_folder, remove_folder, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
 from odanon_assets.stores.interface import (
@@ -57,10 +58,11 @@ class EmbeddedStore:
         check_bundle(bundle)
         product, window, release = bundle.product, bundle.window_start, bundle.release_id
         releases = self._home(product) / "releases"
+        sweep(self.root / "published")
         with self._locked(product, window):
-            remove_drafts(releases, f"{product}-{window:%Y%m%d}-")
             pointer = self._pointer(product, window)
             past = {entry["release_id"] for entry in pointer["history"]}
+            self._drop_unnamed(product, window, past)
             current = pointer["release_id"]
             if current == release and self._same(bundle, releases / release):
                 return False
@@ -69,7 +71,7 @@ class EmbeddedStore:
             if pointer["purged"] or release in past:
                 raise closed(product, window)
             gate()
-            with new_folder(releases / release) as draft:
+            with new_folder(releases / release, self.root / "published") as draft:
                 _write_release(bundle, draft)
             entry = _entry("publish" if current is None else "supersede", release, act if current else None)
             self._point(product, window, release, [*pointer["history"], entry])
@@ -77,15 +79,17 @@ class EmbeddedStore:
 
     def purge(self, product: str, window_start: date, act: Act) -> bool:
         check_name(product)
+        sweep(self.root / "published")
         with self._locked(product, window_start):
             pointer = self._pointer(product, window_start)
             if pointer["release_id"] is not None:
                 entry = _entry("purge", pointer["release_id"], act)
                 self._point(product, window_start, None, [*pointer["history"], entry])
             # Also finishes a purge that was cut off between the pointer and the files.
-            for entry in self._pointer(product, window_start)["history"]:
-                folder = self._home(product) / "releases" / entry["release_id"]
-                for path in folder.glob("*"):
+            past = {entry["release_id"] for entry in pointer["history"]}
+            self._drop_unnamed(product, window_start, past)
+            for release in sorted(past):
+                for path in (self._home(product) / "releases" / release).glob("*"):
                     if path.name != MANIFEST:
                         path.unlink()
             return pointer["release_id"] is not None
@@ -244,6 +248,12 @@ class EmbeddedStore:
         if release is not None:
             pointer["manifest_sha256"] = sha256(self._home(product) / "releases" / release / MANIFEST)
         write_text(self._home(product) / "windows" / f"{window_start}.json", to_json(pointer))
+
+    def _drop_unnamed(self, product: str, window_start: date, past: set[str]) -> None:
+        """Delete releases of a window that no pointer ever named: their publisher was killed right before it."""
+        for folder in (self._home(product) / "releases").glob(f"{product}-{window_start:%Y%m%d}-*"):
+            if folder.name not in past:
+                remove_folder(folder, self.root / "published")
 
     def _same(self, bundle: Bundle, folder: Path) -> bool:
         """Whether a bundle is what was published: the content decides, not a library's way to write files."""

@@ -107,6 +107,7 @@ def anonymize(
     """
     targets = destinations or hierarchy
     anonymizer = registry.create("anonymize", algorithm, parameters)
+    promise = registry.find("anonymize", algorithm).promise(parameters)
     if isinstance(od, pd.DataFrame):
         _need_columns(od, origin, destination)
         od = ODMatrix.from_frame(
@@ -119,7 +120,7 @@ def anonymize(
             person=person if person in od.columns else None,
             weight=weight,
         )
-    return release({None: od}, hierarchy, anonymizer, destinations=targets).releases[None]
+    return release({None: od}, hierarchy, anonymizer, promise, destinations=targets).releases[None]
 
 
 def _need_columns(od: pd.DataFrame, *names: str) -> None:

@@ -8,7 +8,7 @@ import copy
 import resource
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ import pandas as pd
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.gate.drawn import redrawn
+from odanon.gate.plain import plain
 from odanon.gate.release import noisy_findings, release_findings, rows_of
 from odanon.gate.shape import misshapen
 from odanon.gate.verifier import Finding, added_up
@@ -31,6 +32,7 @@ from odanon.protocols import Anonymizes, Metric
 Bin = TypeVar("Bin", bound=Hashable)
 T = TypeVar("T")
 _LARGEST = 2**62  # sums of trips times tiles
+_LONGEST_SENTENCE = 500
 
 
 class RefusedError(OdanonError):
@@ -50,6 +52,7 @@ class Released(Generic[Bin]):
 
     releases: dict[Bin, Release]
     figures: dict[str, float]
+    parameters: dict[str, Any]  # those that the anonymiser had before it saw a row
     verified: bool  # whether every flow was counted again; noisy counts prove nothing and only their areas were checked
     sentence: str  # what readers may be told: the promise that was verified, or by whose word another one holds
     cpu_s: float
@@ -78,20 +81,25 @@ def release(
         raise OdanonError(
             "so many trips over so many tiles cannot be counted in 64 bits; use larger tiles, or a finer root of the hierarchy"
         )
-    before = {name: rows_of(od, hierarchy, targets) for name, od in matrices.items()}
-    trees = copy.deepcopy((hierarchy, targets))  # as they were, whatever the anonymiser writes into them
     author = _Author.of(anonymizer)
+    # The anonymiser works on copies, whatever it writes into them; the originals are for the judge and for metrics.
+    given = {name: _copied(od) for name, od in matrices.items()}
+    trees = copy.deepcopy((hierarchy, targets))
     started = time.process_time()
-    made = author.work(lambda: _anonymized(anonymizer, author, matrices, hierarchy, targets))
+    made = author.work(lambda: _anonymized(anonymizer, author, given, *trees))
     cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     releases, findings = {}, []
-    for name in matrices:
-        releases[name], found = _judged(made[name], before[name], *trees, author, promise)
+    copied = author.work(lambda: {name: plain(each, author.parameters) for name, each in made.items()})
+    for name, od in matrices.items():
+        releases[name], found = _judged(
+            copied[name], rows_of(od, hierarchy, targets), hierarchy, targets, author, promise
+        )
         findings += found
     if findings:
         raise RefusedError(author.name, added_up(findings))
     figures = _measured(matrices, releases, metrics)
-    return Released(releases, figures, author.verifiable, author.sentence, cpu_s, peak_mb)
+    sentence = promise.sentence if promise and author.verifiable else author.sentence
+    return Released(releases, figures, author.parameters, author.verifiable, sentence, cpu_s, peak_mb)
 
 
 @dataclass(frozen=True)
@@ -111,26 +119,47 @@ class _Author:
         if missing := registry.lacks("anonymize", type(anonymizer)):
             raise OdanonError(f"{name} has no {' and no '.join(missing)}; inherit from odanon.api.Anonymizer")
         try:
+            verifiable, overlapping = bool(anonymizer.verifiable), bool(anonymizer.overlapping)
             parameters = parameters_of(anonymizer)
             promise = Promise.of(parameters)
-        except ValueError as error:  # pydantic's, of a parameter that means something else here
+            sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
+        except Exception as error:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        verifiable = bool(anonymizer.verifiable)
-        sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
-        return cls(name, parameters, promise, verifiable, bool(anonymizer.overlapping), sentence)
+        return cls(name, parameters, promise, verifiable, overlapping, _one_line(sentence))
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
         try:
             return task()
-        except (OdanonError, MemoryError):
+        except MemoryError:
             raise
-        except Exception as error:
+        except OdanonError as error:
+            if registry.is_ours("anonymize", self.name):
+                raise
+            raise OdanonError(f"{self.name}: {_one_line(str(error))}") from None
+        except (Exception, SystemExit) as error:
             raise OdanonError(
                 f"{self.name} failed with {type(error).__name__}; nothing is released, report it to its author"
             ) from error
+
+
+def _one_line(text: str) -> str:
+    """What somebody else's code says, as one line without anything that moves a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST_SENTENCE].strip()
+
+
+def _copied(od: ODMatrix) -> ODMatrix:
+    """The same matrix in arrays of its own."""
+    return ODMatrix(
+        od.origin.copy(),
+        od.destination.copy(),
+        od.trips.copy(),
+        None if od.person is None else od.person.copy(),
+        None if od.weight is None else od.weight.copy(),
+        copy.deepcopy(od.ground),
+    )
 
 
 def _judged(
@@ -144,11 +173,12 @@ def _judged(
     """A release under the names that its areas should have, and the rules that it breaks."""
     if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
         return made, findings
-    release = replace(redrawn(made, origins, destinations), parameters=author.parameters)
-    if not author.verifiable:
-        return release, noisy_findings(release, origins, destinations)
+    release = redrawn(made, origins, destinations)
     for asked in {author.promise: None, promise or author.promise: None}:
-        findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
+        if author.verifiable:
+            findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
+        else:
+            findings += noisy_findings(release, origins, destinations, asked)
     return release, findings
 
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from odanon.errors import OdanonError
 from odanon.model.promise import Promise
-from odanon.offered import AMBIGUOUS, TAKEN, Offered, offered, packages
+from odanon.offered import AMBIGUOUS, OURS, TAKEN, Offered, offered, packages
 from odanon.plugin import parameters_of
 
 # stage -> (entry-point group, what a plugin of this stage must have)
@@ -72,17 +72,20 @@ class Plugin:
         An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
         """
         made = self._made(parameters)
-        if self.stage == "anonymize":
-            declared = {
-                name: field["default"] for name, field in self.schema["properties"].items() if "default" in field
-            }
-            asked = Promise.of({**declared, **parameters})
-            if weaker := Promise.of(parameters_of(made)).weaker_than(asked):
-                raise OdanonError(
-                    f"{self.name} of {self.distribution} promises less than it is asked to ({', '.join(weaker)});"
-                    " choose another algorithm"
-                )
+        if self.stage == "anonymize" and (
+            weaker := Promise.of(parameters_of(made)).weaker_than(self.promise(parameters))
+        ):
+            raise OdanonError(
+                f"{self.name} of {self.distribution} promises less than it is asked to ({', '.join(weaker)});"
+                " choose another algorithm"
+            )
         return made
+
+    def promise(self, parameters: dict[str, Any]) -> Promise:
+        """What an anonymiser with these parameters is held to: they and the declared defaults, whatever it says itself."""
+        fields = self.schema["properties"]
+        declared = {name: field["default"] for name, field in fields.items() if "default" in field}
+        return Promise.of({**declared, **parameters})
 
     def _made(self, parameters: dict[str, Any]) -> Any:
         """An instance; whatever else than a refusal its class raises is one sentence."""
@@ -188,6 +191,11 @@ def name_of(stage: str, cls: type) -> str:
         (name for name, found in _offered(stage).items() if value in {point.value for point in found.points}),
         cls.__name__,
     )
+
+
+def is_ours(stage: str, name: str) -> bool:
+    """Whether the plugin of this name is our own."""
+    return name in _offered(stage) and packages(_offered(stage)[name].points) == OURS
 
 
 def create(stage: str, name: str, parameters: dict[str, Any]) -> Any:

@@ -218,3 +218,177 @@ def test_trips_that_no_computer_can_count_are_refused() -> None:
     )
     with pytest.raises(OdanonError, match="cannot be counted in 64 bits"):
         release({None: ODMatrix.from_frame(ROWS, tree, tree)}, tree, Honest(k=5))
+
+
+class Liar(Release):
+    """Shows another table every second time it is asked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if name != "flows":
+            return value
+        asked = self.__dict__.setdefault("asked", [])
+        asked.append(name)
+        return value if len(asked) % 2 else value.assign(trips=999)
+
+
+class Name(str):
+    """A name that prints as another one."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "Alice's house"
+
+
+def test_what_is_returned_is_what_was_judged_and_nobody_else_has_it() -> None:
+    kept: list[Release] = []
+
+    def keep(made: Release) -> Release:
+        made.flows.attrs["who"] = "Alice"
+        made.flows.index = pd.Index(["Alice", "Bob"], name="who")
+        made.flows.columns.name = "Alice"
+        kept.append(made)
+        return made
+
+    made = through(keep).releases[None]
+    kept[0].flows["trips"] = 1
+    kept[0].assignment["flow"] = -1
+    kept[0].origins.label[:] = "Alice"
+    kept[0].metrics["who"] = "Alice"
+    assert made.flows["trips"].tolist() == [6, 5]
+    assert made.assignment["flow"].tolist() == [0, 1]
+    assert made.origins.label.tolist() == ["a", "b"]
+    assert "who" not in made.metrics
+    assert (made.flows.attrs, made.flows.columns.name) == ({}, None)
+    assert type(made.flows.index) is pd.RangeIndex
+
+
+def test_a_release_that_changes_while_it_is_read_is_read_once() -> None:
+    made = through(
+        lambda release: Liar(
+            release.flows, release.assignment, release.origins, release.destinations, release.parameters, {}
+        )
+    )
+    assert type(made.releases[None]) is Release
+    assert made.releases[None].flows["trips"].tolist() == [6, 5]
+
+
+def test_names_are_their_letters() -> None:
+    label = np.array([Name("a"), Name("b")], dtype=object)
+    made = through(lambda release: replace(release, origins=replace(release.origins, label=label))).releases[None]
+    assert [type(name) for name in made.origins.label] == [str, str]
+    assert made.origins.label.tolist() == ["a", "b"]
+
+
+def test_what_an_algorithm_says_of_its_search_is_numbers_and_words() -> None:
+    said = {"lambda": np.float64(2.0), "direction": "origins", "who": [1, 2], "rows": np.arange(3), "lock": object()}
+    made = through(lambda release: replace(release, metrics=said), None).releases[None]
+    assert {name: made.metrics[name] for name in ("lambda", "direction")} == {"lambda": 2.0, "direction": "origins"}
+    assert not {"who", "rows", "lock"} & made.metrics.keys()
+    assert through(lambda release: replace(release, metrics=None)).verified
+
+
+def test_trees_and_matrices_stay_as_they_were() -> None:
+    tree = Hierarchy.from_parents(["all", "a", "b", "c", "d"], [-1, 0, 0, 0, 0], kind="small")
+    od = ODMatrix.from_frame(ROWS, tree, tree)
+
+    @plugin
+    class Poisons(Honest):
+        """Leaves the trees and the matrix changed for whoever comes next."""
+
+        def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+            made = Honest.anonymize(self, od, origins, destinations)
+            origins.n_tiles[:] = 99
+            origins.label[:] = "person 0 slept here"
+            od.person[:] = np.arange(len(od.person)) + 100  # type: ignore[index]
+            return made
+
+    assert release({None: od}, tree, Poisons(k=5)).verified
+    assert tree.n_tiles.max() == 4
+    assert tree.label.tolist() == ["a", "b", "c", "d", "all"]
+    assert od.n_people == 11
+
+
+def test_a_plugin_that_softens_itself_later_is_held_to_what_was_asked() -> None:
+    @plugin
+    class Softens(Honest):
+        """Has k = 2 from the moment that somebody looks at it."""
+
+        @property
+        def sentence(self) -> str:
+            return ""
+
+        def check(self, od: ODMatrix) -> None:
+            object.__setattr__(self, "k", 2)
+
+    maker = Softens(k=7)
+    object.__setattr__(maker, "k", 2)
+    with pytest.raises(RefusedError, match="fewer than 7 persons"):
+        release({None: ODMatrix.from_frame(ROWS, TREE, TREE)}, TREE, maker, Promise(k=7))
+
+
+def test_the_promise_of_a_choice_is_that_of_the_file() -> None:
+    found = Plugin("anonymize", "lowers", "somebody", Lowers)
+    assert found.promise({}).k == 10
+    assert found.promise({"k": 12, "max_tiles": 3}).max_tiles == 3
+
+
+def test_max_tiles_that_is_dropped_is_a_lower_promise() -> None:
+    @plugin
+    class Drops(Honest):
+        """Forgets max_tiles."""
+
+        keeps = frozenset({"max_tiles"})
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "max_tiles", None)
+
+    with pytest.raises(OdanonError, match="promises less than it is asked to \\(max_tiles\\)"):
+        Plugin("anonymize", "drops", "somebody", Drops).create({"k": 5, "max_tiles": 1})
+
+
+def test_areas_of_noisy_flows_keep_their_limits_too() -> None:
+    @plugin
+    class Noisy(Honest):
+        """Adds noise and publishes the whole map."""
+
+        verifiable = False
+
+        def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+            roots = [np.full(len(od.pairs.trips), tree.root) for tree in (origins, destinations)]
+            made = Release.from_nodes(od, origins, destinations, *roots, parameters_of(self))
+            unknown = pd.array([pd.NA] * len(made.flows), dtype="Int64")
+            return replace(made, flows=made.flows.assign(persons=unknown))
+
+    od = ODMatrix.from_frame(ROWS, TREE, TREE)
+    assert not release({None: od}, TREE, Noisy(k=5)).verified
+    with pytest.raises(RefusedError, match="max-tiles"):
+        release({None: od}, TREE, Noisy(k=5), Promise(k=5, max_tiles=1))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with ids", "without"])
+def test_people_are_counted_again_whatever_k_counts(known: bool) -> None:
+    rows = ROWS if known else ROWS.drop(columns="person")
+
+    @plugin
+    class Invents(Honest):
+        """Tells numbers of people that it made up."""
+
+        def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+            made = Honest.anonymize(self, od, origins, destinations)
+            return replace(made, flows=made.flows.assign(persons=pd.array([17, 18], dtype="Int64")))
+
+    od = ODMatrix.from_frame(rows, TREE, TREE, person="person" if known else None)
+    with pytest.raises(RefusedError, match="people: flows with a wrong number of people"):
+        release({None: od}, TREE, Invents(k=5, unit="trips"))
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), OdanonError("no\n\x1b[31mway")])
+def test_whatever_a_plugin_raises_is_one_line_with_its_name(error: BaseException) -> None:
+    def fail(_: Release) -> Release:
+        raise error
+
+    with pytest.raises(OdanonError, match=r"^Changed") as caught:
+        through(fail)
+    assert str(caught.value).isprintable()

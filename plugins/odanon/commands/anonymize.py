@@ -40,17 +40,18 @@ def anonymize(
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
     console = Console(stderr=True)
-    promised = {"k": k, "unit": unit, "suppression": suppression}
-    anonymizer = registry.create("anonymize", algorithm, {**promised, **plugin_parameters(parameter)})
+    asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
+    anonymizer = registry.create("anonymize", algorithm, asked)
+    promise = registry.find("anonymize", algorithm).promise(asked)
     if not anonymizer.verifiable:
         console.print(f"{algorithm} makes flows that nobody can count again: they will not be verified", style="yellow")
     with console.status(f"reading {table.path} ...") as status:
         loaded = table.load()
         matrices, tree = loaded.matrices, loaded.tree
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
-        released = release(matrices, tree, anonymizer)
+        released = release(matrices, tree, anonymizer, promise)
         status.update("writing ...")
-        write_folder(out, released, tree, loaded.tiles, anonymizer, algorithm)
+        write_folder(out, released, tree, loaded.tiles, algorithm)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
     use = "to hand out" if released.verified else "to compare with, not verified and not to hand out as they are"

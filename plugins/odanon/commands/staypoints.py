@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +17,7 @@ from odanon.errors import OdanonError
 from odanon.reading.persons import IdKinds
 from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
+from odanon.scratch import scratch, sweep
 
 PANEL = ("Traces", 2)
 
@@ -42,11 +42,12 @@ def staypoints(
     source = registry.create("source", "points", {"path": points, "timezone": timezone, **columns})
     chosen = registry.create("staypoints", detector, plugin_parameters(parameter))
     engine = Local(buckets=buckets, workers=0)
-    with tempfile.TemporaryDirectory(dir=folder_of(out)) as scratch:
-        kept, read = _shuffle(source, engine, Path(scratch))
+    sweep(folder_of(out))
+    with scratch(folder_of(out)) as folder:
+        kept, read = _shuffle(source, engine, folder)
         if not read:
             raise OdanonError(f"{points} holds no points; give a file, folder, glob or URL of a table with rows")
-        buckets_of_points = sorted(Path(scratch).glob("bucket-*.parquet"))
+        buckets_of_points = sorted(folder.glob("bucket-*.parquet"))
         stays = list(engine.map(lambda path: chosen.detect(pd.read_parquet(path)), buckets_of_points))
     found = pd.concat(stays).sort_values(["person", "start"], kind="stable", ignore_index=True)
     found.to_parquet(out, index=False)

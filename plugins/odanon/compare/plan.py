@@ -8,6 +8,7 @@ from typing import Any
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.model.promise import Promise
 from odanon.tables.read import TableInput
 
 EVERYBODY = "all"  # the segment of a table that is not split
@@ -54,16 +55,18 @@ class Case:
         assert self.k_population is not None
         return self.k_population / self.k / _WEIGHT_UNITS
 
-    def create(self, matrices: int = 1) -> Any:
-        """The anonymiser of the case, for a window of some matrices where it must know how many."""
+    def create(self, matrices: int = 1) -> tuple[Any, Promise]:
+        """The anonymiser of the case, for a window of some matrices where it must know how many, and its promise."""
         promise: dict[str, Any] = {"k": self.k, "unit": self.unit, "suppression": self.suppression}
         if self.unit == WEIGHTS_ALONE:
             promise |= {"k": self.k * _WEIGHT_UNITS, "unit": "trips"}
         elif self.unit == "population":
             promise["k_population"] = self.k_population
-        if any(known.name == "matrices" for known in registry.find("anonymize", self.algorithm).parameters):
+        found = registry.find("anonymize", self.algorithm)
+        if any(known.name == "matrices" for known in found.parameters):
             promise["matrices"] = matrices
-        return registry.create("anonymize", self.algorithm, {**promise, **self.parameters})
+        asked = {**promise, **self.parameters}
+        return registry.create("anonymize", self.algorithm, asked), found.promise(asked)
 
 
 @dataclass(frozen=True)

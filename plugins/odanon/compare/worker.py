@@ -48,19 +48,20 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
 
     A case that must never be published leaves its figures and nothing else.
     """
-    anonymizer, tree = case.create(len(loaded.matrices)), loaded.tree
+    anonymizer, promise = case.create(len(loaded.matrices))
+    tree = loaded.tree
     matrices = loaded.matrices
     if case.unit == WEIGHTS_ALONE:
         matrices = {bin_: counted_by_weight(od, case.weight_unit) for bin_, od in matrices.items()}
     _warm_up(anonymizer, matrices, loaded)
     before = _peak_mb()
-    released = release(matrices, tree, anonymizer)
+    released = release(matrices, tree, anonymizer, promise)
     if case.protect:
         held = {bin_: _as_promised(case, loaded.matrices[bin_], made) for bin_, made in released.releases.items()}
         figures = measured_window(loaded.matrices, held) | below_thresholds(case, loaded.matrices, held)
         released = replace(released, releases=held, figures=figures)
     if keep and case.publishable:
-        write_folder(folder, released, tree, loaded.tiles, anonymizer, case.algorithm)
+        write_folder(folder, released, tree, loaded.tiles, case.algorithm)
     known = {name: value if value == value else None for name, value in released.figures.items()}
     return {
         "metrics": known,

@@ -104,6 +104,7 @@ class Spark:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {
             "spark.ui.enabled": "false",  # it has no login
+            "spark.io.encryption.enabled": "true",  # a killed executor leaves its part of the shuffle, the key dies with it
             "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
             **({"spark.driver.host": "127.0.0.1"} if self.master.startswith("local") else {}),
             **self.conf,

@@ -2,10 +2,11 @@
 
 An area is a zone of its hierarchy, the rest of the map as seen from a zone of the other side, or a set of tiles. Nothing
 that a release says of itself is believed: a zone is as large as the hierarchy says, a rest as what the flows beside it leave
-of the map, and a set is named after its tiles.
+of the map, and a set is named after its tiles. Only how many tiles without traffic lie in a set, where the tree counts tiles that
+it does not hold, is the algorithm's estimate; limits do not count them, and a pipeline publishes no such set (`telling`).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -94,26 +95,47 @@ def _side(told: Areas, tree: Hierarchy, other: Hierarchy, here: pd.Series, there
     level = np.where(zone, tree.level[node], UNLEVELLED).astype(told.level.dtype)
     names = SetNames(tree)
     label = np.where(zone, told.label, names.labels(names.numbers(told.start, told.members, size)))
-    for number in np.flatnonzero(~zone & ~is_set(told, tree)).tolist():
-        if rest := _rest(told, number, tree, other, here, there):
-            label[number], size[number] = rest
+    rests = np.flatnonzero(~zone & ~is_set(told, tree))
+    if len(rests):
+        flows = _Flows.of(told, tree, other, here, there)
+        for number in rests.tolist():
+            if rest := flows.rest(told, number):
+                label[number], size[number] = rest
     return Areas(label, size, level, told.start, told.members)
 
 
-def _rest(
-    told: Areas, number: int, tree: Hierarchy, other: Hierarchy, here: pd.Series, there: pd.Series
-) -> tuple[str, int] | None:
-    """Name and size of the rest of the map as seen from a zone, when the area is what the zone's flows leave of it."""
-    seen_from = there[here == told.label[number]].astype("str").unique()
-    if len(seen_from) != 1 or seen_from[0] not in set(other.label):
-        return None
-    beside = here[(there == seen_from[0]) & (here != told.label[number])].astype("str")
-    covered = np.sort(pd.Index(tree.label, dtype="str").get_indexer(pd.Index(beside)))
-    if (covered < 0).any() or (np.bincount(_ranks(tree, covered), minlength=1) > 1).any():
-        return None
-    if not np.array_equal(np.sort(_members(told, number)), np.flatnonzero(tree.owners(covered) < 0)):
-        return None
-    return rest_name(seen_from[0], tree.label[covered]), int(tree.n_tiles[-1] - tree.n_tiles[covered].sum())
+@dataclass(frozen=True, eq=False)
+class _Flows:
+    """The flows of one side, by area and by the area of the other side."""
+
+    tree: Hierarchy
+    other: Hierarchy
+    area: Ints  # by flow, on this side
+    beyond: Ints  # by flow, the node on the other side, -1 where that is no zone
+    by_area: dict[int, Ints]
+    by_beyond: dict[int, Ints]
+    node: Ints  # by area
+
+    @classmethod
+    def of(cls, told: Areas, tree: Hierarchy, other: Hierarchy, here: pd.Series, there: pd.Series) -> "_Flows":
+        area = pd.Index(told.label).get_indexer(pd.Index(here.astype("str"))).astype(np.int64)
+        beyond = pd.Index(other.label, dtype="str").get_indexer(pd.Index(there.astype("str"))).astype(np.int64)
+        groups = [pd.Series(np.arange(len(key))).groupby(key).indices for key in (area, beyond)]
+        return cls(tree, other, area, beyond, groups[0], groups[1], _nodes_of(told, tree))
+
+    def rest(self, told: Areas, number: int) -> tuple[str, int] | None:
+        """Name and size of the rest of the map as seen from a zone, when the area is what the zone's flows leave of it."""
+        seen_from = np.unique(self.beyond[self.by_area.get(number, [])])
+        if len(seen_from) != 1 or seen_from[0] < 0:
+            return None
+        beside = self.area[self.by_beyond[int(seen_from[0])]]
+        covered = np.sort(self.node[beside[beside != number]])
+        if (covered < 0).any() or (np.bincount(_ranks(self.tree, covered), minlength=1) > 1).any():
+            return None
+        if not np.array_equal(np.sort(_members(told, number)), np.flatnonzero(self.tree.owners(covered) < 0)):
+            return None
+        left = int(self.tree.n_tiles[-1] - self.tree.n_tiles[covered].sum())
+        return rest_name(self.other.label[seen_from[0]], self.tree.label[covered]), left
 
 
 def _ranks(tree: Hierarchy, nodes: Ints) -> Ints:

@@ -16,15 +16,15 @@ _ENDS = ("origin", "destination")
 
 
 def rows_of(od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> pd.DataFrame:
-    """A copy of the rows of a matrix, taken before an anonymiser sees it and perhaps writes into it."""
+    """The rows of a matrix as a table; it shares their arrays."""
     tiles = {"origin": (od.origin, origins), "destination": (od.destination, destinations)}
     table: dict[str, object] = {
-        side: pd.Categorical.from_codes(ranks.copy(), pd.Index(tree.label[tree.tiles], dtype="str"))
+        side: pd.Categorical.from_codes(ranks, pd.Index(tree.label[tree.tiles], dtype="str"))
         for side, (ranks, tree) in tiles.items()
     }
-    table["trips"] = od.trips.copy()
-    table |= {} if od.person is None else {"person": od.person.copy()}
-    table |= {} if od.weight is None else {"weight": od.weight.copy()}
+    table["trips"] = od.trips
+    table |= {} if od.person is None else {"person": od.person}
+    table |= {} if od.weight is None else {"weight": od.weight}
     return pd.DataFrame(table)
 
 
@@ -52,7 +52,7 @@ def release_findings(
     )
 
 
-def noisy_findings(release: Release, origins: Hierarchy, destinations: Hierarchy) -> list[Finding]:
+def noisy_findings(release: Release, origins: Hierarchy, destinations: Hierarchy, promise: Promise) -> list[Finding]:
     """What can be proven of flows that carry noise: their areas; true numbers of people would undo the noise."""
     if findings := misshapen(release, origins, destinations, weighted=False):
         return findings
@@ -61,7 +61,7 @@ def noisy_findings(release: Release, origins: Hierarchy, destinations: Hierarchy
     return added_up(
         [
             *_areas(release, origins, destinations),
-            *structure(_plain(release.flows), *tables),
+            *structure(_plain(release.flows), *tables, promise),
             Finding("noisy", true_counts, "flows with a true number of people beside noisy trips"),
         ]
     )

@@ -86,14 +86,15 @@ def verify(
     return added_up(findings)
 
 
-def structure(flows: pd.DataFrame, origin_tiles: pd.DataFrame, destination_tiles: pd.DataFrame) -> list[Finding]:
-    """The rules that need no rows: known areas, no flow twice, no tile pair in two flows."""
+def structure(
+    flows: pd.DataFrame, origin_tiles: pd.DataFrame, destination_tiles: pd.DataFrame, promise: Promise
+) -> list[Finding]:
+    """The rules that need no rows: known areas, of a size within the limits, no flow twice, no tile pair in two flows."""
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
-    unknown = sum(int((number < 0).sum()) for number in areas)
     return added_up(
         [
-            Finding("known-zones", unknown, "flows with an area that has no tiles"),
+            *_zones(areas, lines, (origin_tiles, destination_tiles), promise),
             _twice(flows),
             _shared(Coverage.of(areas[0], areas[1], *lines)),
         ]
@@ -208,11 +209,15 @@ def _zones(
 
 def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Finding]:
     k, unit = promise.k, promise.unit
+    told = pd.to_numeric(flows["persons"]).fillna(-1).to_numpy(np.int64)
     if unit == "trips":
-        return [Finding("at-least-k", int((counted.trips < k).sum()), f"flows with fewer than {k} trips")]
+        known = -1 if counted.persons is None else counted.persons
+        return [
+            Finding("at-least-k", int((counted.trips < k).sum()), f"flows with fewer than {k} trips"),
+            Finding("people", int((told != known).sum()), "flows with a wrong number of people"),
+        ]
     if counted.persons is None:
         return [Finding("people", len(flows), "flows that cannot be counted, because the rows have no person")]
-    told = pd.to_numeric(flows["persons"]).fillna(-1).to_numpy(np.int64)
     findings = [
         Finding("identified", counted.nameless, "rows without a person"),
         Finding("at-least-k", int((counted.persons < k).sum()), f"flows with fewer than {k} {unit}"),

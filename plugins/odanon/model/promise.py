@@ -11,9 +11,9 @@ from odanon.plugin import parameter, plugin
 Unit = Literal["persons", "trips", "vehicles", "population"]
 P = TypeVar("P", bound="Promise")
 
-# What protects more when it is larger, or smaller; max_tiles protects nobody.
+# What asks for more when it is larger, or smaller.
 _AT_LEAST = ("k", "k_population", "k_areas", "min_tiles")
-_AT_MOST = ("max_dominance", "contribution_cap")
+_AT_MOST = ("max_dominance", "contribution_cap", "max_tiles")
 
 
 @plugin

@@ -28,7 +28,12 @@ class PluginChoice(BaseModel):
             raise ValueError("name a plugin here, such as {plugin: " + _example(cls.stage) + "}")
         parameters = {key: item for key, item in value.items() if key != "plugin"}
         found = registry.find(cls.stage, value["plugin"])
-        return {"plugin": found.name, "instance": found.create(parameters)}
+        return {"plugin": found.name, "instance": found.create(parameters), **cls._more(found, parameters)}
+
+    @classmethod
+    def _more(cls, found: registry.Plugin, parameters: dict[str, Any]) -> dict[str, Any]:
+        """What else is known of the choice, read from the file and not asked of the plugin."""
+        return {}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -82,11 +87,11 @@ class HierarchyChoice(PluginChoice):
 class Anonymize(PluginChoice):
     stage: ClassVar[str] = "anonymize"
     instance: SkipValidation[protocols.Anonymizes] = Field(exclude=True, repr=False)
+    promise: SkipValidation[Promise] = Field(exclude=True, repr=False)  # of the product's file
 
-    @property
-    def promise(self) -> Promise:
-        """What the product's file promises, read from its parameters and not asked of the plugin."""
-        return Promise.of(self.parameters)
+    @classmethod
+    def _more(cls, found: registry.Plugin, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"promise": found.promise(parameters)}
 
 
 class Metric(PluginChoice):

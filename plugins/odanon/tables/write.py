@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
-from odanon.plugin import parameters_of
-from odanon.protocols import Anonymizes
+from odanon.scratch import scratch
 
 
 def write_folder(
@@ -27,17 +25,15 @@ def write_folder(
     released: Released[Any],
     tree: Hierarchy,
     tiles: Tiles,
-    anonymizer: Anonymizes,
     algorithm: str,
 ) -> None:
     """Write flows, assignment, zones and release.json of what came through the door: all of them, or nothing."""
     folder = folder.resolve()
     there = folder.is_dir()  # then it keeps its rights; it may be a disk of its own, which cannot be replaced
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".odanon-", dir=folder if there else folder.parent) as near:
-        whole = Path(near) / "release"
+    with scratch(folder if there else folder.parent) as near:
+        whole = near / "release"
         whole.mkdir()
-        _write(whole, released, tree, tiles, anonymizer, algorithm)
+        _write(whole, released, tree, tiles, algorithm)
         if not there:
             whole.rename(folder)
             return
@@ -50,7 +46,6 @@ def _write(
     released: Released[Any],
     tree: Hierarchy,
     tiles: Tiles,
-    anonymizer: Anonymizes,
     algorithm: str,
 ) -> None:
     releases, figures = released.releases, released.figures
@@ -59,7 +54,7 @@ def _write(
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
-    parameters = {"algorithm": algorithm, **parameters_of(anonymizer)}
+    parameters = {"algorithm": algorithm, **released.parameters}
     manifest = {
         "promise": released.sentence,
         "verifier": "passed" if released.verified else "only the areas: noisy counts cannot be counted again",

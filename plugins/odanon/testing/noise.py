@@ -12,7 +12,7 @@ from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
 from odanon.testing.trial.cities import city_of_two_trees, random_city
-from odanon.testing.trial.released import BINS, released, released_window
+from odanon.testing.trial.released import BINS, promising, released, released_window
 
 _CASES = 8
 _CROWD = 4000  # people with one trip each: enough for flows to stand out of any noise
@@ -31,11 +31,11 @@ def check_noise(cls: type[Anonymizer], parameters: dict[str, Any]) -> None:
     for seed in range(_CASES):
         tree, rows = random_city(seed)
         origins, destinations, others = city_of_two_trees(seed)
-        released(cls(k=3, **parameters), rows, tree)
-        released(cls(k=3, **parameters), others, origins, destinations)
-        released_window(cls(**{"k": 3, **shared, **parameters}), rows, tree)
+        released(promising(cls, k=3, **parameters), rows, tree)
+        released(promising(cls, k=3, **parameters), others, origins, destinations)
+        released_window(promising(cls, **{"k": 3, **shared, **parameters}), rows, tree)
         crowd = _crowd(tree, seed)
-        errors.append(_errors(released(cls(k=3, **parameters), crowd, tree), crowd, tree))
+        errors.append(_errors(released(promising(cls, k=3, **parameters), crowd, tree), crowd, tree))
         _check_tiles(cls, parameters, crowd, tree)
     off = np.concatenate(errors)
     assert len(off), f"{name} publishes no flow of {_CROWD} people"
@@ -66,8 +66,6 @@ def _members(areas: Areas) -> dict[str, npt.NDArray[np.int32]]:
 
 
 def _check_tiles(cls: type[Anonymizer], parameters: dict[str, Any], rows: pd.DataFrame, tree: Hierarchy) -> None:
+    """Limits on areas need no counts: the door asks for them."""
     for limit in cls.keeps & _TILES.keys():
-        made = released(cls(**{"k": 3, **parameters, limit: _TILES[limit]}), rows, tree)
-        sizes = np.concatenate([made.origins.n_tiles, made.destinations.n_tiles])
-        kept = sizes >= _TILES[limit] if limit == "min_tiles" else sizes <= _TILES[limit]
-        assert kept.all(), f"{cls.__name__} names {limit} in `keeps` and does not keep it"
+        released(promising(cls, **{"k": 3, **parameters, limit: _TILES[limit]}), rows, tree)

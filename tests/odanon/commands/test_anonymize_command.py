@@ -212,9 +212,9 @@ def test_a_folder_that_cannot_be_written_whole_is_not_written(
     made = release(loaded.matrices, loaded.tree, maker)
     unwritable = replace(made, figures={"thing": object()})
     with pytest.raises(TypeError):
-        write_folder(out, unwritable, loaded.tree, loaded.tiles, maker, "uniform")
+        write_folder(out, unwritable, loaded.tree, loaded.tiles, "uniform")
     assert list(out.parent.rglob("*")) == ([out] if there else [])
-    write_folder(out, made, loaded.tree, loaded.tiles, maker, "uniform")
+    write_folder(out, made, loaded.tree, loaded.tiles, "uniform")
     assert {path.name for path in out.iterdir()} == {
         "assignment.parquet",
         "flows.parquet",

@@ -1,10 +1,12 @@
 """The Spark engine gives what the local one gives, row by row, and tells nothing of the data in its errors."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -13,10 +15,13 @@ from typing import Any
 
 import pyspark
 import pytest
+from killing import die, killed
 from product_example import small_product
 
 from odanon.engines.spark import Spark
 from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.chain.day import Made, run_day
 from odanon_assets.chain.od import od
 from odanon_assets.chain.staypoints import staypoints
 from odanon_assets.chain.traces import traces
@@ -153,3 +158,26 @@ def test_results_equal_the_local_engine_on_a_cluster_of_two_workers(tmp_path: Pa
             assert made_by(engine, tmp_path / "spark", 60) == made_by(local_engine(4), tmp_path / "local", 60)
         finally:
             session.stop()
+
+
+def spark_left_by_kill_9(product: Product) -> None:
+    """Shuffle the points of a day, then kill Spark and this process while the shuffle is on disk."""
+    plugins = {"source": product.source.instance, "engine": product.engine.instance}
+    (made,) = run_day(product, DAY, {"traces"}, set(), plugins)
+    assert isinstance(made, Made)
+    assert list(Path(os.environ["SPARK_LOCAL_DIRS"]).rglob("shuffle_*.data"))
+    os.kill(pyspark.SparkContext._gateway.proc.pid, signal.SIGKILL)  # type: ignore[union-attr]
+    die()
+
+
+def test_what_a_killed_spark_leaves_is_unreadable_and_swept(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
+    source = {"plugin": "simulated", "people": 60, "seed": 3, "radius_km": 3}
+    engine = {"plugin": "spark", "master": "local[2]", "buckets": 2, "conf": CONF}
+    product = small_product(workspace, source=source, engine=engine)
+    killed(lambda: spark_left_by_kill_9(product))
+    left = list((workspace / "data" / "work").glob(".odanon-*/**/shuffle_*.data"))
+    assert left
+    assert all(len(zlib.compress(path.read_bytes())) >= path.stat().st_size for path in left)  # noise: encrypted
+    Lake(workspace / "data").sweep()
+    assert not list((workspace / "data" / "work").glob(".odanon-*"))

@@ -189,7 +189,7 @@ def test_files_of_every_format_and_type_name_the_same_person(tmp_path: Path) -> 
 )
 def test_a_file_with_unclear_ids_is_named(tmp_path: Path, column: pa.Array, said: str) -> None:
     points(tmp_path, a_parquet=column)
-    with pytest.raises(OdanonError, match=rf"a\.parquet has .*'person'.*{said}|a\.parquet .*{said}"):
+    with pytest.raises(OdanonError, match=rf"file 1 of 1 .*{said}"):
         taken(Points(path=str(tmp_path)))
 
 

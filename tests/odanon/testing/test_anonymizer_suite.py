@@ -141,7 +141,7 @@ class NoisyBackwards(Laplace):
         (RawCalledNoise, "says that it adds noise and 100% of its trips are true or off by one number"),
         (OneMore, "says that it adds noise and 100% of its trips are true or off by one number"),
         (ClaimsEverything, "names k_areas, k_population, max_dominance, report_small in `keeps`"),
-        (ClaimsTiles, "names min_tiles in `keeps` and does not keep it"),
+        (ClaimsTiles, "ClaimsTiles: min-tiles: origin areas of fewer than 2 tiles"),
         (NoisyBackwards, "does not list the pairs of its own matrix"),
     ],
 )

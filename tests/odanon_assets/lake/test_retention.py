@@ -7,12 +7,16 @@ from pathlib import Path
 import gate_town as gate
 import pandas as pd
 import pytest
+from dated_files import FIRST, files_product, write_day
 from gate_town import DAY, people, published, town
+from killing import die, killed
 from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
+from odanon_assets.chain import day, od
+from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
@@ -39,12 +43,12 @@ def files() -> list[Path]:
     return [path for path in default_root().rglob("*") if path.is_file() and "locks" not in path.parts]
 
 
-def test_nothing_of_people_is_left_and_the_release_stays(product: Product) -> None:
+def test_nothing_of_people_is_left_and_the_release_stays(product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
     release = published(product)
-    draft = Lake(default_root()).folder("town", "od", DAY).with_name(f".date={DAY}.killed")
-    draft.mkdir()
-    (draft / "person_rows.parquet").write_bytes(b"left by a process that was killed")
-    assert any(path.name == "person_rows.parquet" for path in files())
+    with monkeypatch.context() as patch:
+        patch.setattr(od, "tile_labels", die)
+        killed(lambda: gate.made(product))
+    assert list((default_root() / "work").glob(".odanon-*/draft/person_rows.parquet"))
     manifest = open_store(product).manifest_text(release)
     assert purged() == "0 windows purged\nrows of people and keys of 1 days deleted\n"
     left = [path for path in files() if path.suffix == ".parquet" and "published" not in path.parts]
@@ -85,6 +89,53 @@ def test_a_key_that_is_gone_does_not_come_back(product: Product) -> None:
     purged()
     gate.made(product)
     assert pseudonyms().isdisjoint(before)
+
+
+def test_a_salt_that_a_kill_left_under_two_names_goes_under_both(
+    product: Product, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", die)
+        killed(lambda: Lake(default_root()).salt(product.data_sha256, DAY))
+    salts = {path.read_bytes() for path in files() if "keys" in path.parts}
+    assert [len(salts), len([path for path in files() if "keys" in path.parts])] == [1, 2]
+    purged()
+    assert not any("keys" in path.parts for path in files())
+
+
+def test_points_read_beside_a_published_day_are_swept_after_kill_9(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next run, and by a purge that has nothing else to do."""
+    write_day(workspace / "source", FIRST)
+    monkeypatch.setenv(*next(iter(gate.SECRET.items())))
+    late = files_product(workspace, retention="36500d")
+    plugins = {name: getattr(late, name).instance for name in ("source", "engine", "staypoints", "zoning", "hierarchy")}
+    plugins["anonymize"] = late.anonymize.instance
+
+    def run() -> list[day.Event]:
+        return list(day.run_day(late, FIRST, {stage.name for stage in STAGES}, set(), plugins))
+
+    def points() -> list[Path]:
+        kept = Lake(default_root()).folder("small", "traces", FIRST)
+        return [path for path in files() if path.name.startswith("bucket-") and kept not in path.parents]
+
+    run()
+    assert open_store(late).released("small", FIRST) is not None
+    before = set(points())
+
+    def kill() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(day, "_same_tables", die)
+            killed(run)
+        assert set(points()) - before
+
+    kill()
+    CliRunner().invoke(cli.main, ["purge", "small", "--expired", *WHO], catch_exceptions=False)
+    assert set(points()) == before
+    kill()
+    run()
+    assert set(points()) == before
 
 
 def test_keys_are_for_their_owner_alone(product: Product) -> None:

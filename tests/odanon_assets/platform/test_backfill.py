@@ -211,7 +211,7 @@ def test_late_data_is_counted_and_not_published(workspace: Path) -> None:
     evaluation = record.event.dagster_event.asset_check_evaluation_data
     assert not evaluation.passed
     assert evaluation.metadata["late_points"].value > 100
-    assert not list((workspace / "data").glob(".late-*"))
+    assert not list((workspace / "data").rglob(".odanon-*"))
 
 
 def test_a_rewritten_file_of_a_published_day_changes_nothing(workspace: Path) -> None:

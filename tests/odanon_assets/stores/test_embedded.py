@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 from bundles import DAY, accept, bundle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from killing import die, killed
 
 from odanon.errors import OdanonError
 from odanon_assets.lake.files import to_json
+from odanon_assets.stores import embedded
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act
 from odanon_assets.stores.seal import SEAL, folder_problems, seal_of
@@ -100,19 +103,41 @@ def test_a_full_disk_at_any_call_shows_the_old_or_the_new(tmp_path: Path, monkey
             assert store.problems(released) == []
         assert store.publish(bundle(), accept) is (released is None)
         assert store.problems(bundle().release_id) == []
-        leftovers = [path for path in (store.root / "published/town/releases").iterdir() if path.name.startswith(".")]
-        assert leftovers == []
-        if not failed:
-            assert counter[0] < number
+        assert list((store.root / "published").rglob(".*")) == []
+        if counter[0] < number:
+            assert not failed
             break
     assert number > 10
 
 
-def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(tmp_path: Path) -> None:
-    draft = tmp_path / "published/town/releases" / f".{bundle().release_id}.abc"
-    draft.mkdir(parents=True)
-    EmbeddedStore(tmp_path).publish(bundle(), accept)
-    assert not draft.exists()
+def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EmbeddedStore(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(embedded, "sealed_manifest", die)
+        killed(lambda: store.publish(bundle(), accept))
+    assert len(list((tmp_path / "published").glob(".odanon-*/draft/flows.parquet"))) == 1
+    store.publish(bundle(day=date(2026, 3, 9)), accept)
+    assert list((tmp_path / "published").rglob(".*")) == []
+
+
+@pytest.mark.parametrize("act", ["publish", "purge"])
+def test_a_release_that_no_pointer_names_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """Its publisher was killed right before the pointer."""
+    store, home = EmbeddedStore(tmp_path), tmp_path / "published" / "town" / "releases"
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddedStore, "_point", die)
+        killed(lambda: store.publish(bundle(), accept))
+    assert [path.name for path in home.iterdir()] == [bundle().release_id]
+    if act == "purge":
+        store.purge("town", DAY, Act("Ada", "asked to"))
+        assert list(home.iterdir()) == []
+    else:
+        store.publish(bundle(trips=41), accept)
+        assert [path.name for path in home.iterdir()] == [bundle(trips=41).release_id]
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from shapely.geometry import box
 
 from odanon.errors import OdanonError
 from odanon.product import Product
+from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.segments import shown_segments
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
-from odanon_assets.stores.export import Format, export
 
 BY_SEX = {"person": "person", "segment": "sex"}
 PAIR = ["time_bin", "origin_zone", "destination_zone"]

@@ -1,6 +1,7 @@
 """Releases that suites look at: made through the door; what the verifier refuses fails the suite."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,21 @@ from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.model.release import Release
+from odanon.plugin import parameters_of
+from odanon.registry import Plugin
 
 BINS = 3
+
+
+def promising(cls: type[Anonymizer], **parameters: Any) -> Anonymizer:
+    """An anonymiser that promises what it was asked for."""
+    plugin = cls(**parameters)
+    asked = Plugin("anonymize", cls.__name__, "", cls).promise(parameters)
+    weaker = Promise.of(parameters_of(plugin)).weaker_than(asked)
+    assert not weaker, f"{cls.__name__} promises less than it is asked to: {', '.join(weaker)}"
+    return plugin
 
 
 def released(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy, destinations: Hierarchy | None = None) -> Release:
@@ -31,8 +44,8 @@ def released_window(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy) -> 
     }
     whole_window = getattr(plugin, "anonymize_window", None)
     if whole_window is not None:
-        made = whole_window(list(matrices.values()), tree, tree)
-        told = len(made) if isinstance(made, list | tuple) else "no list of"
+        window = whole_window(list(matrices.values()), tree, tree)
+        told = len(window) if isinstance(window, list | tuple) else "no list of"
         assert told == BINS, f"{type(plugin).__name__}: anonymize_window() makes {told} releases of {BINS} matrices"
     return list(_through_the_door(plugin, matrices, tree, tree).values())
 
@@ -42,7 +55,7 @@ def _through_the_door(
 ) -> dict[int, Release]:
     name = type(plugin).__name__
     try:
-        made = release(matrices, origins, plugin, destinations=destinations, metrics=()).releases
+        releases = release(matrices, origins, plugin, destinations=destinations, metrics=()).releases
     except RefusedError as error:
         raise AssertionError(f"{name}: {'; '.join(map(str, error.findings))}") from None
     except OdanonError as error:
@@ -52,11 +65,11 @@ def _through_the_door(
         where = "" if origins is destinations else " where destinations have a tree of their own"
         raise AssertionError(f"{name} fails with {crash}{where}") from error
     for number, od in matrices.items():
-        told = made[number].assignment
+        told = releases[number].assignment
         sides = {"origin": (od.pairs.origin, origins), "destination": (od.pairs.destination, destinations)}
         own = len(told) == len(od.pairs.trips) and np.array_equal(told["trips"], od.pairs.trips)
         own = own and all(
             np.array_equal(told[side].astype(str), tree.label[tree.tiles][rank]) for side, (rank, tree) in sides.items()
         )
         assert own, f"{name}: the assignment of a release does not list the pairs of its own matrix"
-    return made
+    return releases

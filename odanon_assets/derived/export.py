@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon_assets.lake.files import new_folder, sha256, to_json, write_parquet
+from odanon_assets.derived.folders import Derived
+from odanon_assets.lake.files import sha256, to_json, write_parquet
+from odanon_assets.lake.places import default_root
 from odanon_assets.stores.interface import Store
 
 if TYPE_CHECKING:
@@ -64,14 +66,15 @@ def export(store: Store, product: str, out: Path, formats: list[Format], first: 
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
     windows = [date.fromisoformat(day) for day in store.windows(product)]
     chosen = [day for day in windows if (first is None or day >= first) and (last is None or day <= last)]
-    found = [store.released(product, day) for day in chosen]
-    releases = [release for release in found if release is not None]
-    if not releases:
+    found = {day: store.released(product, day) for day in chosen}
+    shown = {day: release for day, release in found.items() if release is not None}
+    if not shown:
         raise OdanonError(f"{product} has no published window in that range; `odanon summary {product}` shows them")
+    releases = list(shown.values())
     manifests = [json.loads(store.manifest_text(release)) for release in releases]
     flows = pd.concat([store.flows(release) for release in releases], ignore_index=True)
     zones = _zones(store, releases)
-    with new_folder(out) as folder:
+    with Derived(default_root()).elsewhere(store, product, out, shown) as folder:
         for kind in formats:
             _WRITERS[kind](flows, zones, folder, product)
         (folder / "releases.json").write_text(to_json(manifests), encoding="utf-8")

@@ -13,8 +13,8 @@ import pytest
 from bundles import accept, bundle, town_zones
 
 from odanon.errors import OdanonError
+from odanon_assets.derived.export import Format, export
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.export import Format, export
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
 
@@ -26,6 +26,12 @@ def filled(store: Store) -> Store:
     for day in DAYS:
         store.publish(bundle(day=day, rows=30), accept)
     return store
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exports are noted."""
+    monkeypatch.setenv("ODANON_ROOT", str(tmp_path / "store"))
 
 
 @pytest.fixture

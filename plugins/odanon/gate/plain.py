@@ -1,0 +1,110 @@
+"""A release in plain tables of our own: what is judged is what is returned, whatever its maker holds on to.
+
+An anonymiser may return subclasses, keep references, or hide things beside the values (`attrs`, an index, names that print
+differently). Every part is read once and copied, value by value, into arrays and tables that nobody else has.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.model.areas import Areas
+from odanon.model.release import Release
+
+_LONGEST_WORD = 100  # of what an algorithm says of its search
+
+
+def plain(made: Release, parameters: dict[str, Any]) -> Release:
+    """A copy of a release that holds numbers, names and nothing else; what is no table or array is left for the judge."""
+    flows, assignment, origins, destinations, said = (
+        made.flows,
+        made.assignment,
+        made.origins,
+        made.destinations,
+        made.metrics,
+    )
+    return Release(
+        flows=_table(flows),
+        assignment=_table(assignment),
+        origins=_areas(origins),
+        destinations=_areas(destinations),
+        parameters=dict(parameters),
+        metrics={name: value for name, value in _pairs(said) if value is not None},
+    )
+
+
+def _table(frame: Any) -> Any:
+    if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        return None
+    names = [_text(name) if isinstance(name, str) else repr(type(name)) for name in frame.columns]
+    if len(set(names)) < len(names):
+        return pd.DataFrame([], columns=names)  # two of one name: the judge counts columns
+    return pd.DataFrame({name: _column(frame.iloc[:, at]) for at, name in enumerate(names)})
+
+
+def _column(column: pd.Series) -> Any:
+    """Whole numbers as they are (missing ones too), other real numbers as floats, everything else as texts."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = np.array(column.cat.codes, dtype=np.int64)
+        return pd.Categorical.from_codes(codes, pd.Index(_texts(column.cat.categories), dtype="str"))
+    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_complex_dtype(column):
+        return pd.Series(_texts(column), dtype="str")
+    if pd.api.types.is_integer_dtype(column):
+        missing = column.isna().to_numpy(dtype=bool)
+        values = column.fillna(0).to_numpy(dtype=np.int64, copy=True)
+        return pd.arrays.IntegerArray(values, missing) if _nullable(column) else values
+    if pd.api.types.is_float_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    return pd.Series(_texts(column), dtype="str")
+
+
+def _nullable(column: pd.Series) -> bool:
+    return not isinstance(column.dtype, np.dtype)
+
+
+def _texts(values: Any) -> npt.NDArray[np.object_]:
+    return np.array([_text(value) for value in values], dtype=object)
+
+
+def _text(value: Any) -> str | None:
+    """The letters of a text, whatever it says of itself; anything else is no name."""
+    return str.__str__(value) if isinstance(value, str) else None
+
+
+def _areas(areas: Any) -> Any:
+    if not isinstance(areas, Areas):
+        return None
+    label: Any = areas.label
+    numbers: list[Any] = [areas.n_tiles, areas.level, areas.start, areas.members]
+    if any(not isinstance(part, np.ndarray) or part.ndim != 1 for part in (label, *numbers)):
+        return None
+    if any(not np.issubdtype(part.dtype, np.integer) for part in numbers):
+        return None
+    n_tiles, level, start, members = numbers
+    return Areas(
+        _texts(label.tolist()),
+        np.array(n_tiles, dtype=np.int64, copy=True),
+        np.array(level, dtype=np.int16, copy=True),
+        np.array(start, dtype=np.int64, copy=True),
+        np.array(members, dtype=np.int32, copy=True),
+    )
+
+
+def _pairs(said: Any) -> list[tuple[str, Any]]:
+    """What an algorithm says of its search: numbers and words."""
+    if not isinstance(said, dict):
+        return []
+    return [(_text(name) or "", _scalar(value)) for name, value in said.items() if isinstance(name, str)]
+
+
+def _scalar(value: Any) -> float | int | str | bool | None:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return str.__str__(value)[:_LONGEST_WORD]
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return None
