@@ -16,7 +16,7 @@ from odanon.product import Product
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.origin import origin_of
+from odanon_assets.lake.origin import choice_digest, origin_of
 from odanon_assets.stores.bundle import release_id
 
 
@@ -55,9 +55,10 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
 def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
     """What the tables of a day were read from or made with that the product's file, as it is now, does not say."""
     made = origin_of(lake, product.product, "anonymized", day)
-    plugins = ("source", "staypoints", "zoning", "hierarchy", "anonymize")
+    plugins = ("staypoints", "zoning", "hierarchy", "anonymize")
     said = {
         **{name: getattr(product, name).model_dump(mode="json") for name in plugins},
+        "source": choice_digest(product.source.model_dump(mode="json")),
         "dataset": product.dataset,
         "timezone": product.timezone,
     }

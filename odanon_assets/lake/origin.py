@@ -1,6 +1,6 @@
 """What the tables of a day were read from and made with: written beside the traces, carried from stage to stage.
 
-It names files, so it is restricted and goes with the rows of people; of a release only `keys` are kept (PRIVACY rules 19 and 27).
+Files and sources are told by digests, which can be compared and not read; of a release only `keys` are kept (PRIVACY rules 19 and 27).
 """
 
 import hashlib
@@ -30,11 +30,15 @@ def what_is_read(product: Product, lake: Lake, source: Any, start: datetime, end
     return {
         "data_sha256": data_sha256(source, told, product.dataset),
         "dataset": product.dataset,
-        "source": told,
+        "source": choice_digest(told),
         "timezone": product.timezone,
-        "files": files,
         "keys": sorted({*(lake.hidden(name) for name in files), *contents}),
     }
+
+
+def choice_digest(told: dict[str, Any]) -> str:
+    """A plugin and its parameters so that they can be compared and not read: a path may hold a person's name."""
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def write_origin(folder: Path, origin: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ def test_round_trip(deployed: Deployed, instance: Path, tmp_path: Path, monkeypa
     assert sorted(path.name for path in backup.iterdir()) == ["SHA256SUMS", "dagster.dump", "files.tar", "odanon.dump"]
     listed = succeed(["tar", "-tf", backup / "files.tar"], dict(os.environ))
     assert CANARY not in listed + succeed(["pg_restore", "-f", "-", backup / "odanon.dump"], dict(os.environ))
-    assert {line.split("/")[0] for line in listed.splitlines()} == {"published", "work"}
+    assert {line.split("/")[0] for line in listed.splitlines()} == {"audit", "published", "work"}
     assert [line for line in listed.splitlines() if line.startswith("work")] == [
         "work/town/published/date=2026-03-02/figures.json"
     ]

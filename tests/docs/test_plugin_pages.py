@@ -223,7 +223,7 @@ def test_a_product_of_nothing_but_tutorials_is_published(site: Site, workspace: 
         content |= page.product
     content |= {
         "source": {"plugin": "gpx", "path": str(workspace / "tracks")},
-        "zoning": {"plugin": "degrees", "per_degree": 50},
+        "zoning": {"plugin": "degrees", "per_degree": 50, "bounds": [4.6, 45.5, 5.1, 46.0]},
         "hierarchy": "halves",
         "anonymize": {"plugin": "climb", "k": 5},
         "alerts": [{"plugin": "spool", "folder": str(workspace / "spool")}],

@@ -184,10 +184,11 @@ def map_is_large_enough(instance: Instance, promise: Anonymizer) -> bool:
 def multipliers(instance: Instance, promise: Anonymizer) -> list[float]:
     """Multipliers to compare at.
 
-    With max_tiles only those at which no tile is published at a loss: below, full enumeration suppresses publishable flows
-    on purpose by keeping an area that is too large, which the optimisers never do.
+    With max_tiles or max_dominance only those at which no tile is published at a loss: below, full enumeration suppresses publishable flows
+    on purpose by joining them to an area that breaks the limit, which the optimisers never do.
     """
-    lowest = 0 if promise.max_tiles is None else int(instance.origins.n_tiles[-1]) + 1
+    free = promise.max_tiles is None and promise.max_dominance is None
+    lowest = 0 if free else int(instance.origins.n_tiles[-1]) + 1
     return [lambda_ for lambda_ in MULTIPLIERS if lambda_ >= lowest]
 
 

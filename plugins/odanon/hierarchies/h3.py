@@ -41,8 +41,15 @@ class H3Hierarchy:
         """
         import h3
 
+        strangers = sum(not h3.is_valid_cell(cell) for cell in label)
+        if strangers:
+            raise OdanonError(
+                f"{strangers} of {len(label)} tiles are no H3 cells; use the zoning or hierarchy they belong to"
+            )
         cells = np.array([h3.str_to_int(cell) for cell in label], dtype=np.uint64)
         finest = h3.get_resolution(label[0])
+        if len(pd.unique(visitor)) < k:
+            return np.ones(len(label), dtype=np.bool_)  # nothing can be published of them, and who anonymises says so
         if self.root == "auto":
             for resolution in range(finest, -1, -1):
                 code, inside = _busiest(_parent(cells, resolution), tile, visitor)

@@ -17,6 +17,7 @@ import pyspark
 import pytest
 from killing import die, killed
 from product_example import small_product
+from pyspark.sql import SparkSession
 
 from odanon.engines.spark import Spark
 from odanon.errors import OdanonError
@@ -162,6 +163,9 @@ def test_results_equal_the_local_engine_on_a_cluster_of_two_workers(tmp_path: Pa
 
 def spark_left_by_kill_9(product: Product) -> None:
     """Shuffle the points of a day, then kill Spark and this process while the shuffle is on disk."""
+    # A session of the tests before belongs to the parent process; this one starts its own.
+    pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = pyspark.SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
     plugins = {"source": product.source.instance, "engine": product.engine.instance}
     (made,) = run_day(product, DAY, {"traces"}, set(), plugins)
     assert isinstance(made, Made)

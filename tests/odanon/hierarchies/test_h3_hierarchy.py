@@ -103,7 +103,12 @@ def test_conformance(coverage):
 
 
 def naive_extent(cells: list[str], visits: list[tuple[int, int]], k: int) -> set[str]:
-    """The cells of the finest root that fewer than k visitors ever leave, or of the coarsest ones with k visitors."""
+    """The cells of the finest root that fewer than k visitors ever leave, or of the coarsest ones with k visitors.
+
+    Of fewer than k visitors in all, everything.
+    """
+    if len({who for _, who in visits}) < k:
+        return set(cells)
     for resolution in range(h3.get_resolution(cells[0]), -1, -1):
         roots = [h3.cell_to_parent(cell, resolution) for cell in cells]
         people = {root: {who for tile, who in visits if roots[tile] == root} for root in roots}
@@ -133,6 +138,7 @@ def test_a_root_that_is_given_leaves_out_what_lies_elsewhere():
     label = zoning.assign(np.array([48.85, 48.9, -33.9]), np.array([2.35, 2.4, 151.2]))
     tile, visitor = np.array([0, 1, 2, 2]), np.array([0, 1, 2, 3])
     root = h3.cell_to_parent(label[0], 2)
-    assert H3Hierarchy(root=root).extent(label, tile, visitor, 10).tolist() == [True, True, False]
+    assert H3Hierarchy(root=root).extent(label, tile, visitor, 4).tolist() == [True, True, False]
     assert H3Hierarchy(root=0).extent(label, tile, visitor, 2).tolist() == [True, True, True]
     assert H3Hierarchy(root=0).extent(label, tile[:3], visitor[:3], 2).tolist() == [True, True, False]
+    assert H3Hierarchy(root=0).extent(label, tile, visitor, 10).tolist() == [True, True, True]

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from bundles import DAY, accept, bundle
 from hypothesis import HealthCheck, given, settings
@@ -187,3 +188,26 @@ def test_missing_added_and_swapped_files_fail(folder: Path, tmp_path: Path) -> N
     report.rename(folder / "report.html")
     with pytest.raises(OdanonError, match="give the folder of a release"):
         folder_problems(tmp_path)
+
+
+def test_queries_of_the_embedded_store_see_no_other_file(workspace: Path) -> None:
+    store = EmbeddedStore(workspace)
+    store.publish(bundle(), accept)
+    secret = workspace / "secret.csv"
+    secret.write_text("person\nAlice\n")
+    rows = pd.DataFrame({"person": ["Alice"]})
+    assert len(rows) == 1
+    for statement in (
+        f"select * from read_csv('{secret}')",
+        f"select * from '{secret}'",
+        f"select * from read_text('{secret}')",
+        f"select * from glob('{workspace}/*')",
+        "select * from rows",  # a variable of the caller
+        f"copy flows to '{workspace}/copied.csv'",
+        f"attach '{workspace}/other.db'",
+        "set enable_external_access = true",
+        "install spatial",
+    ):
+        with pytest.raises(OdanonError):
+            store.query(statement)
+    assert not (workspace / "copied.csv").exists()

@@ -159,5 +159,6 @@ def test_a_product_without_segments_has_no_file_of_them(workspace: Path, monkeyp
         "assignment.parquet",
         "figures.json",
         "flows.parquet",
+        "origin.json",
         "search.parquet",
     ]

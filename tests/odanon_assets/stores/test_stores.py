@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import geopandas
@@ -12,7 +11,6 @@ from bundles import DAY, accept, bundle, town_zones
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
-from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store, zoning_version
 
 ACT = Act("Ada Auditor", "wrong zoning file")
@@ -178,29 +176,6 @@ def test_queries_cannot_change_anything(store: Store) -> None:
             store.query(statement)
     assert state(store) == before
     assert store.query("select 'a;b%c' as text;")["text"].tolist() == ["a;b%c"]
-
-
-def test_queries_of_the_embedded_store_see_no_other_file(workspace: Path) -> None:
-    store = EmbeddedStore(workspace)
-    store.publish(bundle(), accept)
-    secret = workspace / "secret.csv"
-    secret.write_text("person\nAlice\n")
-    rows = pd.DataFrame({"person": ["Alice"]})
-    assert len(rows) == 1
-    for statement in (
-        f"select * from read_csv('{secret}')",
-        f"select * from '{secret}'",
-        f"select * from read_text('{secret}')",
-        f"select * from glob('{workspace}/*')",
-        "select * from rows",  # a variable of the caller
-        f"copy flows to '{workspace}/copied.csv'",
-        f"attach '{workspace}/other.db'",
-        "set enable_external_access = true",
-        "install spatial",
-    ):
-        with pytest.raises(OdanonError):
-            store.query(statement)
-    assert not (workspace / "copied.csv").exists()
 
 
 def test_flow_between_drawn_areas(store: Store) -> None:
