@@ -120,7 +120,7 @@ def _keep_ready(
     check = validate_trips if source.enters == "trips" else validate_od
     batches = getattr(source, source.enters)(start, end)
     checked = (check(batch, start, end, tally, spelling_of(source)) for batch in batches)
-    fresh = _distinct(_under_pseudonyms(rows, key) for rows in checked)
+    fresh = _distinct(_under_pseudonyms(rows.drop_duplicates(), key, len(rows)) for rows in checked)
     if fresh is None:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
     fresh, tally.duplicates = fresh
@@ -133,20 +133,22 @@ def _keep_ready(
     return tally, len(fresh), int(fresh["person"].nunique())
 
 
-def _under_pseudonyms(rows: pd.DataFrame, key: bytes) -> pd.DataFrame:
-    return rows.assign(person=pseudonyms(rows["person"].astype("str"), key)) if "person" in rows else rows
+def _under_pseudonyms(rows: pd.DataFrame, key: bytes, given: int) -> tuple[pd.DataFrame, int]:
+    if "person" in rows:
+        rows = rows.assign(person=pseudonyms(rows["person"].astype("str"), key))
+    return rows, given
 
 
-def _distinct(batches: Iterator[pd.DataFrame]) -> tuple[pd.DataFrame, int] | None:
-    """The rows of all batches without repetitions, and how many were repeated; None without a batch.
+def _distinct(batches: Iterator[tuple[pd.DataFrame, int]]) -> tuple[pd.DataFrame, int] | None:
+    """The rows of all batches, each with the number that it had, without repetitions; and how many were repeated.
 
     A small file can hold any number of rows, so they are counted by their bytes as they come (PRIVACY rule 26).
     """
     parts: list[pd.DataFrame] = []
     size = given = 0
-    for batch in batches:
-        given += len(batch)
-        parts.append(batch.drop_duplicates())
+    for batch, rows_given in batches:
+        given += rows_given
+        parts.append(batch)
         size += _bytes(parts[-1])
         if size > READY_BYTES / 2 and len(parts) > 1:
             parts = [pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)]

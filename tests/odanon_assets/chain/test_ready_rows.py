@@ -32,11 +32,11 @@ def read(folder: Path, rows: pd.DataFrame) -> dict[str, int]:
 
 
 def test_a_small_file_of_endless_repetitions_stays_small(folder: Path) -> None:
-    one = people(1, seed=4) if len(people(1, seed=4)) else people(20).head(1)
-    rows = pd.concat([one] * 2_000_000, ignore_index=True)
+    one = people(20).head(1)
+    rows = pd.concat([one] * 500_000, ignore_index=True)
     figures = read(folder, rows)
-    assert (folder / f"{DAY}.parquet").stat().st_size < 1_000_000
-    assert (figures["points"], figures["duplicates"]) == (1, 1_999_999)
+    assert (folder / f"{DAY}.parquet").stat().st_size < 100_000
+    assert (figures["points"], figures["duplicates"]) == (1, 499_999)
 
 
 def test_different_rows_that_do_not_fit_are_refused_with_a_sentence(folder: Path) -> None:
