@@ -62,7 +62,7 @@ def test_weights_of_powers_of_two_name_nobody() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 6), st.floats(0, 1e6)), min_size=1, max_size=30),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 10**9).map(lambda n: n / 1024)), min_size=1, max_size=30),
     st.randoms(use_true_random=False),
 )
 def test_an_estimate_is_a_multiple_of_a_step_that_hides_everybody(pairs: list[tuple[int, float]], rng) -> None:
@@ -70,10 +70,10 @@ def test_an_estimate_is_a_multiple_of_a_step_that_hides_everybody(pairs: list[tu
     estimate = float(released(rows)["weight"].iloc[0])
     heaviest, total = rows.groupby("person")["weight"].sum().max(), rows["weight"].sum()
     # Slowly, in decimals: the smallest of 1, 2, 5, 10, ... that the heaviest person does not exceed.
-    step = next(d * 10**n for n in range(9) for d in (1, 2, 5) if d * 10**n >= heaviest - 1e-3)
+    step = next(d * 10**n for n in range(9) for d in (1, 2, 5) if d * 10**n >= heaviest)
     assert estimate % step == 0
     assert estimate >= step
-    assert abs(estimate - total) <= max(step / 2 + 1e-3, estimate == step and step)
+    assert abs(estimate - total) <= max(step / 2, estimate == step and step)
     mixed = rows.sample(frac=1, random_state=rng.randrange(2**32))
     assert released(mixed)["weight"].iloc[0] == estimate
     merged = rows.groupby(["origin", "destination", "person"], as_index=False).sum()
