@@ -126,13 +126,11 @@ def test_a_level_that_the_hierarchy_does_not_have_is_refused():
             flows(UniformLevel(k=2, unit="trips", level=level), [("a", "c", 5)])
 
 
-@pytest.mark.usefixtures("fewer_cities")
 @pytest.mark.parametrize("extra", [{"report_small": True}, {"level": 0}])
 def test_conformance_of_uniform(extra: dict):
     check_anonymizer(UniformLevel, **extra)
 
 
-@pytest.mark.usefixtures("fewer_cities")
 def test_conformance_of_methods_that_refuse_what_exceeds_the_budget():
     check_anonymizer(UniformLevel, level=1, may_refuse=True)
     check_anonymizer(Suppression, may_refuse=True)
