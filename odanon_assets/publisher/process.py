@@ -50,7 +50,7 @@ def publish_fresh(product: Product, lake: Lake, day: date, act: Act | None = Non
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             pass_fds=(lock,),
-            env={**_ENVIRONMENT, **{name: os.environ[name] for name in os.environ if name.startswith(_SETTINGS)}},
+            env=_environment(),
             check=False,
         )
     if done.returncode:
@@ -59,6 +59,12 @@ def publish_fresh(product: Product, lake: Lake, day: date, act: Act | None = Non
             " if memory was short give it more, and run the day again"
         )
     return _figures(json.loads(done.stdout))
+
+
+def _environment() -> dict[str, str]:
+    """What the fresh process is given; packages that ask to be loaded by pydantic are not."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith(_SETTINGS)}
+    return {**_ENVIRONMENT, **settings, "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 
 
 def _strangers(product: Product) -> dict[str, dict[str, Any]]:
