@@ -17,7 +17,7 @@ from odanon_assets.stores.interface import Act
 
 # Taken before any plugin is loaded: one could name a library here that the next process would load first.
 _ENVIRONMENT, _PYTHON = dict(os.environ), sys.executable
-_SETTINGS = "ODANON_"  # variables that count as they are now
+_SETTINGS = ("ODANON_", "TMPDIR")  # variables that count as they are now
 _CHOICES = ("source", "staypoints", "zoning", "hierarchy", "anonymize")
 
 

@@ -40,7 +40,8 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         root = tmp_path_factory.mktemp("town")
         (root / "dagster").mkdir()
-        patch.setenv("ODANON_ROOT", str(root))
+        for name in ("ODANON_ROOT", "ODANON_PRODUCTS"):
+            patch.setenv(name, str(root))
         patch.setenv("DAGSTER_HOME", str(root / "dagster"))
         product = small_product(root)
         (result,) = run_days(product, [DAY], resume=False)
