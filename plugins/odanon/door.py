@@ -8,15 +8,15 @@ import copy
 import resource
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.gate.drawn import redrawn
+from odanon.gate.listed import listed_flows
 from odanon.gate.plain import plain
 from odanon.gate.release import noisy_findings, release_findings, rows_of
 from odanon.gate.shape import misshapen
@@ -25,7 +25,7 @@ from odanon.metrics.measure import measured_window
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Release
+from odanon.model.release import Release, assignment_table
 from odanon.plugin import parameters_of
 from odanon.protocols import Anonymizes, Metric
 
@@ -91,9 +91,7 @@ def release(
     releases, findings = {}, []
     copied = author.work(lambda: {name: plain(each, author.parameters) for name, each in made.items()})
     for name, od in matrices.items():
-        releases[name], found = _judged(
-            copied[name], rows_of(od, hierarchy, targets), hierarchy, targets, author, promise
-        )
+        releases[name], found = _judged(copied[name], od, hierarchy, targets, author, promise)
         findings += found
     if findings:
         raise RefusedError(author.name, added_up(findings))
@@ -164,16 +162,22 @@ def _copied(od: ODMatrix) -> ODMatrix:
 
 def _judged(
     made: Release,
-    rows: pd.DataFrame,
+    od: ODMatrix,
     origins: Hierarchy,
     destinations: Hierarchy,
     author: _Author,
     promise: Promise | None,
 ) -> tuple[Release, list[Finding]]:
-    """A release under the names that its areas should have, and the rules that it breaks."""
+    """A release under the names that its areas should have, its pairs in their order, and the rules that it breaks."""
+    rows = rows_of(od, origins, destinations)
     if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
         return made, findings
     release = redrawn(made, origins, destinations)
+    flow = listed_flows(made.assignment, od, origins, destinations)
+    if flow is None:
+        findings.append(Finding("assignment", 1, "the tile pairs that are listed are not those of the matrix"))
+    else:
+        release = replace(release, assignment=assignment_table(od, origins, destinations, flow))
     for asked in {author.promise: None, promise or author.promise: None}:
         if author.verifiable:
             findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
@@ -206,10 +210,9 @@ def _anonymized(
     enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
         anonymizer.check(max(matrices.values(), key=lambda od: _units(od, promise)))
-        raise OdanonError(
-            f"no time bin stands for k_population = {promise.k_population:g} inhabitants in all; use longer bins, a"
-            " longer window or a smaller k_population"
-        )
+        asked = {name: getattr(promise, name) for name in ("k", "k_areas", "k_population")}
+        wanted = " and ".join(f"{name} = {value:g}" for name, value in asked.items() if value is not None)
+        raise OdanonError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
     whole_window = getattr(anonymizer, "anonymize_window", None)
     if whole_window is not None:
         made = whole_window(list(enough.values()), origins, destinations)
