@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from odanon import registry
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.gate.drawn import redrawn
 from odanon.gate.listed import listed_flows
 from odanon.gate.plain import plain
@@ -32,7 +32,6 @@ from odanon.protocols import Anonymizes, Metric
 Bin = TypeVar("Bin", bound=Hashable)
 T = TypeVar("T")
 _LARGEST = 2**62  # sums of trips times tiles
-_LONGEST_SENTENCE = 500
 
 
 class RefusedError(OdanonError):
@@ -86,7 +85,7 @@ def release(
     given = {name: _copied(od) for name, od in matrices.items()}
     trees = copy.deepcopy((hierarchy, targets))
     started = time.process_time()
-    made = author.work(lambda: _anonymized(anonymizer, author, given, *trees))
+    made = _anonymized(anonymizer, author, given, *trees)
     cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     releases, findings = {}, []
     copied = author.work(lambda: {name: plain(each, author.parameters) for name, each in made.items()})
@@ -125,7 +124,7 @@ class _Author:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, _one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, one_line(sentence))
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
@@ -136,16 +135,11 @@ class _Author:
         except OdanonError as error:
             if registry.is_ours("anonymize", self.name):
                 raise
-            raise OdanonError(f"{self.name}: {_one_line(str(error))}") from None
+            raise OdanonError(f"{self.name}: {one_line(str(error))}") from None
         except (Exception, SystemExit) as error:
             raise OdanonError(
                 f"{self.name} failed with {type(error).__name__}; nothing is released, report it to its author"
             ) from error
-
-
-def _one_line(text: str) -> str:
-    """What somebody else's code says, as one line without anything that moves a terminal's cursor."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST_SENTENCE].strip()
 
 
 def _copied(od: ODMatrix) -> ODMatrix:
@@ -209,15 +203,12 @@ def _anonymized(
     promise = author.promise
     enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
-        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, promise)))
+        largest = max(matrices.values(), key=lambda od: _units(od, promise))
+        author.work(lambda: anonymizer.check(largest))
         asked = {name: getattr(promise, name) for name in ("k", "k_areas", "k_population")}
         wanted = " and ".join(f"{name} = {value:g}" for name, value in asked.items() if value is not None)
         raise OdanonError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
-    whole_window = getattr(anonymizer, "anonymize_window", None)
-    if whole_window is not None:
-        made = whole_window(list(enough.values()), origins, destinations)
-    else:
-        made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
+    made = author.work(lambda: _made(anonymizer, list(enough.values()), origins, destinations))
     if not isinstance(made, list | tuple) or not all(isinstance(release, Release) for release in made):
         raise OdanonError(f"{author.name} returned something that is no Release; report it to its author")
     if len(made) != len(enough):
@@ -227,6 +218,14 @@ def _anonymized(
         name: released[name] if name in released else _nothing(od, origins, destinations, author.parameters)
         for name, od in matrices.items()
     }
+
+
+def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> Any:
+    """What the anonymiser returns for some matrices, whatever that is."""
+    whole_window = getattr(anonymizer, "anonymize_window", None)
+    if whole_window is not None:
+        return whole_window(matrices, origins, destinations)
+    return [anonymizer.anonymize(od, origins, destinations) for od in matrices]
 
 
 def _reaches(od: ODMatrix, promise: Promise) -> bool:

@@ -2,16 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from odanon.api import Anonymizer, Areas, Hierarchy, ODMatrix, Release, parameters_of, plugin
+from odanon import registry
+from odanon.api import Anonymizer, Areas, Hierarchy, ODMatrix, Release, parameter, parameters_of, plugin
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError
 from odanon.metrics.left_out import LeftOut
+from odanon.model.files.releases import read_releases, write_releases
+from odanon.registry import Plugin
 
 TREE = Hierarchy.from_parents(["all", "a", "b", "c", "d"], [-1, 0, 0, 0, 0], kind="small")
 ROWS = pd.DataFrame(
@@ -194,3 +199,38 @@ def test_too_few_people_are_told_by_the_door_where_the_anonymiser_does_not_look(
 
     with pytest.raises(OdanonError, match="no time bin reaches k = 50 in all"):
         release({None: OD}, TREE, Looks(k=50))
+
+
+def test_what_an_algorithm_says_of_its_search_may_mean_something_else_than_ours(tmp_path: Path) -> None:
+    """A pipeline keeps the multiplier and the direction of ours; a stranger's words of that name are left out."""
+    made = through(lambda made: replace(made, metrics={"lambda": "many", "direction": 3})).releases[None]
+    write_releases(tmp_path, {datetime(2026, 3, 2, tzinfo=UTC): made}, TREE, TREE)
+    (again,) = read_releases(tmp_path, TREE, TREE, {}).values()
+    assert again.metrics == {}
+
+
+def test_parameters_that_cannot_be_written_down_are_one_sentence() -> None:
+    @plugin
+    class Untold(Tiles):
+        """Keeps something among its parameters that no file can hold."""
+
+        thing: Any = parameter(None, "a thing")
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "thing", object())
+
+    with pytest.raises(OdanonError, match="'untold' of somebody cannot be made"):
+        Plugin("anonymize", "untold", "somebody", Untold).create({"k": 5})
+
+
+def test_why_a_parameter_is_refused_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    @plugin
+    class Wordy(Tiles):
+        """Says more than a sentence."""
+
+        def __post_init__(self) -> None:
+            raise ValueError("two\n\x1b[2Jlines")
+
+    monkeypatch.setattr(registry, "find", lambda *_: Plugin("anonymize", "wordy", "somebody", Wordy))
+    with pytest.raises(OdanonError, match=r"^wordy: two  \[2Jlines$"):
+        registry.create("anonymize", "wordy", {})
