@@ -1,6 +1,6 @@
 """The exceptions a user should ever read: what is wrong, where, and what to do."""
 
-_LONGEST = 1000
+_LONGEST = 4000
 
 
 def one_line(text: str) -> str:
