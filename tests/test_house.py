@@ -1,6 +1,8 @@
 """The rules of the house that no linter knows (docs/architecture.md): small rooms, and imports where one sees them."""
 
 import ast
+import importlib
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,3 +54,13 @@ def test_the_gate_imports_the_model_alone() -> None:
 def test_every_module_says_what_it_is() -> None:
     silent = [path for path in modules() if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text()))]
     assert [path for path in silent if path.name != "__init__.py"] == []
+
+
+def test_benchmarks_import_names_that_exist() -> None:
+    """They run seldom, and a module that moved would be noticed late."""
+    for path in sorted((REPOSITORY / "tests" / "bench").rglob("*.py")):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        for node in (node for node in nodes if (node.module or "").split(".")[0] in PACKAGES):
+            module = importlib.import_module(node.module or "")
+            missing = [alias.name for alias in node.names if not hasattr(module, alias.name)]
+            assert all(importlib.util.find_spec(f"{node.module}.{name}") for name in missing), f"{path.name}: {missing}"
