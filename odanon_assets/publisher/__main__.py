@@ -17,7 +17,7 @@ from typing import Any
 
 import geopandas  # noqa: F401  with h3 and PyArrow needed for every release, and slow to import
 import h3  # noqa: F401
-import pyarrow.parquet  # noqa: F401
+import pyarrow.dataset  # noqa: F401
 
 from odanon import registry
 from odanon.errors import OdanonError, OutageError
@@ -31,11 +31,12 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 from odanon_assets.watch.memory import peak_megabytes
 
+_USED = ("source", "staypoints", "zoning", "hierarchy", "anonymize", "metrics", "engine")
+
 
 def main(request: dict[str, Any], lock: int) -> dict[str, Any]:
     """Publish what is asked for; the answer tells figures, a refusal in our own words, or the type of an error and where."""
     try:
-        registry.ours_alone()
         product = load_named(products_folder(), request["product"], request["strangers"])
         day, lake = date.fromisoformat(request["day"]), Lake(default_root())
         act = None if request["act"] is None else Act(**request["act"])
@@ -78,5 +79,8 @@ def _answer(request: dict[str, Any], answer: int, lock: int) -> None:
 
 
 if __name__ == "__main__":
+    registry.ours_alone()
+    for _stage in _USED:
+        registry.installed(_stage)  # so that no copy has to import them
     with socket.socket(fileno=int(sys.argv[1])) as asked:
         serve(asked)
