@@ -7,7 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import Outcome, outcome_of, write_refused
 from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
@@ -58,23 +59,57 @@ class Stopped:
     trace: str = ""
 
 
-Event = Made | Shown | Checked | Stopped
+@dataclass(frozen=True)
+class Tried:
+    """How the trial of a day ended: nothing is published, and this is what publication would have said."""
+
+    outcome: Outcome
+    figures: dict[str, Any]
+    checks: tuple[Checked, ...] = ()
+    trace: str = ""
+
+
+Event = Made | Shown | Checked | Stopped | Tried
 
 
 def run_day(
-    product: Product, day: date, stages: set[str], checks: set[tuple[str, str]], plugins: dict[str, Any]
+    product: Product,
+    day: date,
+    stages: set[str],
+    checks: set[tuple[str, str]],
+    plugins: dict[str, Any],
+    *,
+    trial: bool = False,
 ) -> Iterator[Event]:
     """Run the wanted stages and checks of a day; the last event says whether and why it stopped.
 
     The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
-    day is counted and the day left as it is (PRIVACY rule 11).
+    day is counted and the day left as it is (PRIVACY rule 11). A trial works beside all that, in partitions of its own.
     """
-    lake = Lake(default_root())
+    lake = Lake(default_root(), trial)
     lake.sweep()
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
-        yield from _stages(product, lake, day, stages, checks, plugins)
+        events = _stages(product, lake, day, stages, checks, plugins)
+        yield from _tried(product, lake, day, events) if trial else events
+
+
+def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> Iterator[Event]:
+    """The events of a trial, whose last one is its outcome: a stop is one too, unless another try may help."""
+    ended: Tried | None = None
+    checks: list[Checked] = []
+    for event in events:
+        match event:
+            case Made("published", figures):
+                ended = Tried(outcome_of(lake, product.product, day), figures)
+            case Stopped(_, sentence, transient=False, trace=trace):
+                ended = Tried(write_refused(lake, product.product, day, sentence), {}, trace=trace)
+            case _:
+                yield event
+        checks += [event] if isinstance(event, Checked) else []
+    if ended is not None:
+        yield replace(ended, checks=tuple(checks))
 
 
 def _stages(
@@ -91,13 +126,15 @@ def _stages(
             if stage.name in stages:
                 wanted = {name: plugins[name] for name in stage.plugins}
                 with quiet():
-                    late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
+                    late = (
+                        _late_points(product, lake, day, wanted) if stage.name == "traces" and not lake.trial else None
+                    )
                 if late is not None:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
                 with quiet():
-                    figures = _measured(product, stage.name, day, wanted)
-                if stage.name == "published" and product.segmented:
+                    figures = _measured(product, stage.name, day, wanted, trial=lake.trial)
+                if stage.name == "published" and product.segmented and not lake.trial:
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
@@ -114,11 +151,11 @@ def _stages(
             return
 
 
-def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
+def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any], *, trial: bool) -> dict[str, Any]:
     """The figures of a stage with the time and the memory it took."""
     started, cpu = time.perf_counter(), time.process_time()
     watch_peak()
-    figures = run_stage(product, stage, day, plugins)
+    figures = run_stage(product, stage, day, plugins, trial=trial)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 3),

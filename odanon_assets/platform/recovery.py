@@ -25,6 +25,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
+TRIAL_TAG = "odanon/trial"  # of runs that publish nothing
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
 _LAST_STAGE = "published"
 _SILENT_S = 900  # seconds in which a run that works says which process works on it
@@ -83,12 +84,13 @@ def record_published(instance: DagsterInstance, product: Product, days: Iterable
                 instance.report_runless_asset_event(made)
 
 
-def begin(instance: DagsterInstance, run_id: str) -> None:
-    """Say which process works on a run, and that it may be started again if it fails.
+def begin(instance: DagsterInstance, run_id: str, *, trial: bool) -> None:
+    """Say which process works on a run, that it may be started again if it fails, and whether it is a trial.
 
     A retry has the tags of its parent, which may have been left to people.
     """
-    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true"})
+    said = {TRIAL_TAG: "true"} if trial else {}
+    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true", **said})
 
 
 def leave_to_people(instance: DagsterInstance, run_id: str) -> None:

@@ -23,6 +23,11 @@ from odanon_assets.stores.choice import open_store
 DAILY = {"dagster/priority": "10"}
 
 
+def acts_on(product: Product) -> str:
+    """What schedule and sensors do with a day, in one word."""
+    return "Publishes" if product.status == "live" else "Tries, and does not publish,"
+
+
 def product_job(product: Product) -> UnresolvedAssetJobDefinition:
     """All stages of a product and their checks."""
     return define_asset_job(
@@ -45,7 +50,7 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
         cron_schedule=plan.cron,
         execution_timezone=product.timezone,
         default_status=DefaultScheduleStatus.RUNNING,
-        description=f"Publishes the day {plan.lag.days} days back.",
+        description=f"{acts_on(product)} the day {plan.lag.days} days back.",
     )
     def daily_run(context: ScheduleEvaluationContext) -> Iterator[RunRequest | SkipReason]:
         day = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()

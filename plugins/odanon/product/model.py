@@ -187,6 +187,10 @@ class Product(Section):
     product: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", description="name: lower-case letters, digits, hyphens")
     title: str = Field(min_length=1, max_length=200, description="one line for people")
     owner: str = Field(pattern=r"^[\w.@+-]+$", description="team name or e-mail address of the owner")
+    status: Literal["trial", "live"] = Field(
+        "trial",
+        description="trial: runs go as far as the gate and publish nothing; live: what the gate lets pass is published",
+    )
     start: Day = Field(description="first day of the product, such as 2026-03-02")
     timezone: str = Field(description="IANA time zone that defines the days, such as Europe/Paris")
     source: Source
