@@ -19,6 +19,7 @@ from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.chain.traces import traces
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
+from odanon_assets.checks.delivery import COMPLETE, incomplete
 from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
@@ -30,6 +31,9 @@ from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 from odanon_assets.watch.quiet import quiet
 
+_ACCEPT = (
+    "; wait for the rest, or accept it as it is: --accept-incomplete, in Dagster accept_incomplete in the run's config"
+)
 _SPILLS = "SPARK_LOCAL_DIRS"  # where Spark puts the points that it shuffles; a killed Spark leaves them there
 
 
@@ -80,18 +84,23 @@ def run_day(
     plugins: dict[str, Any],
     *,
     trial: bool = False,
+    accept_incomplete: bool = False,
 ) -> Iterator[Event]:
     """Run the wanted stages and checks of a day; the last event says whether and why it stopped.
 
     The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
     day is counted and the day left as it is (PRIVACY rule 11). A trial works beside all that, in partitions of its own.
+    A day that was not delivered whole is not begun, unless somebody accepts that.
     """
     lake = Lake(default_root(), trial)
     lake.sweep()
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
-        events = _stages(product, lake, day, stages, checks, plugins)
+        if not accept_incomplete and "traces" in stages and (why := _unready(product, lake, day)):
+            events: Iterator[Event] = iter([Stopped("traces", f"the day is not complete: {why}{_ACCEPT}")])
+        else:
+            events = _stages(product, lake, day, stages, checks, plugins, accept_incomplete=accept_incomplete)
         yield from _tried(product, lake, day, events) if trial else events
 
 
@@ -119,6 +128,8 @@ def _stages(
     stages: set[str],
     checks: set[tuple[str, str]],
     plugins: dict[str, Any],
+    *,
+    accept_incomplete: bool,
 ) -> Iterator[Event]:
     for stage in (stage for stage in STAGES if stage.name in stages or any(of == stage.name for of, _ in checks)):
         announce(product.product, stage.name, day.isoformat())
@@ -138,7 +149,7 @@ def _stages(
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
-            for check in checks_of(product):
+            for check in _held(checks_of(product), accept_incomplete=accept_incomplete):
                 if (check.stage, check.name) in checks and check.stage == stage.name:
                     with quiet():
                         verdict = check.run(product, lake, day)
@@ -149,6 +160,20 @@ def _stages(
         except Exception as error:
             yield _stopped(stage.name, error)
             return
+
+
+def _unready(product: Product, lake: Lake, day: date) -> str:
+    """Why a day should not be begun; one that is published is read again whatever comes, to count it."""
+    why = incomplete(product, lake, day)
+    shown = bool(why) and not lake.trial and open_store(product).released(product.product, day) is not None
+    return "" if shown else why
+
+
+def _held(checks: tuple[Check, ...], *, accept_incomplete: bool) -> tuple[Check, ...]:
+    """The checks with their power to stop a day; what somebody has accepted only warns."""
+    return tuple(
+        replace(check, blocking=False) if accept_incomplete and check is COMPLETE else check for check in checks
+    )
 
 
 def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any], *, trial: bool) -> dict[str, Any]:

@@ -35,6 +35,9 @@ def run(
     trial: Annotated[
         bool, typer.Option("--trial", help="Publish nothing; say what publication would have said.")
     ] = False,
+    accept_incomplete: Annotated[
+        bool, typer.Option("--accept-incomplete", help="Take days as they are, though not delivered whole.")
+    ] = False,
 ) -> None:
     """Run every stage of a product for one day or a range of days, through Dagster, in this process.
 
@@ -46,7 +49,7 @@ def run(
     results = []
     trial = trial or chosen.status == "trial"
     with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
-        for result in run_days(chosen, days, resume=resume, trial=trial):
+        for result in run_days(chosen, days, resume=resume, trial=trial, accept_incomplete=accept_incomplete):
             results.append(result)
             progress.days -= result.skipped
     skipped = [result.day for result in results if result.skipped]

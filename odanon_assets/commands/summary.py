@@ -22,7 +22,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.lake.trials import outcomes
 from odanon_assets.stores.choice import open_store
 
-PANEL = ("Run and watch", 2)
+PANEL = ("Run and watch", 3)
 _INPUT = {
     "points": "points",
     "people": "people",

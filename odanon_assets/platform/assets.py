@@ -63,6 +63,10 @@ class RunOptions(Config):
         default=False,
         description="publish nothing, and say what publication would have said; a product with status: trial makes nothing else",
     )
+    accept_incomplete: bool = Field(
+        default=False,
+        description="take days as they are although they were not delivered whole, on the terms under arrival",
+    )
 
 
 def product_assets(product: Product) -> AssetsDefinition:
@@ -96,7 +100,9 @@ def product_assets(product: Product) -> AssetsDefinition:
                 stopped.pop(key, None)
                 note, refused = "done", ""
                 day = date.fromisoformat(key)
-                events = run_day(product, day, stages, checks, plugins, trial=trial)
+                events = run_day(
+                    product, day, stages, checks, plugins, trial=trial, accept_incomplete=config.accept_incomplete
+                )
                 if not trial:  # catalogues hear of what was made, not of what might be
                     events = lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events)
                 for event in events:

@@ -51,11 +51,14 @@ def days_between(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
-def run_days(product: Product, days: list[date], *, resume: bool, trial: bool = False) -> Iterator[DayResult]:
+def run_days(
+    product: Product, days: list[date], *, resume: bool, trial: bool = False, accept_incomplete: bool = False
+) -> Iterator[DayResult]:
     """Run every stage of each day, many days a run; a bad day is reported and the others go on.
 
     Days of a range on which the product makes no matrix are passed over. A trial publishes nothing.
     """
+    asked = {"trial": trial, "accept_incomplete": accept_incomplete}
     days = [day for day in days if has_matrix(product, day)]
     if not days:
         raise OdanonError(
@@ -75,7 +78,7 @@ def run_days(product: Product, days: list[date], *, resume: bool, trial: bool = 
         job = definitions.resolve_job_def(product.slug)
         waiting = [day for day in days if day not in published]
         for chunk in chunks(waiting, DAYS_PER_RUN):
-            yield from _run_chunk(job, product, chunk, instance, trial=trial)
+            yield from _run_chunk(job, product, chunk, instance, asked)
         if trial:
             return
         month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
@@ -155,15 +158,15 @@ class _Outcomes:
 
 
 def _run_chunk(
-    job: JobDefinition, product: Product, days: list[date], instance: DagsterInstance, *, trial: bool
+    job: JobDefinition, product: Product, days: list[date], instance: DagsterInstance, asked: dict[str, bool]
 ) -> Iterator[DayResult]:
     span = {
         ASSET_PARTITION_RANGE_START_TAG: days[0].isoformat(),
         ASSET_PARTITION_RANGE_END_TAG: days[-1].isoformat(),
     }
     with listening(_Outcomes()) as outcomes:
-        asked = {**_QUIET, "ops": {step_name(product): {"config": {"trial": trial}}}}
-        job.execute_in_process(tags=span, instance=instance, run_config=asked, raise_on_error=False)
+        config = {**_QUIET, "ops": {step_name(product): {"config": asked}}}
+        job.execute_in_process(tags=span, instance=instance, run_config=config, raise_on_error=False)
     unheard = "the run failed; look at it in the Dagster UI (`make up`)"
     errors = {day: outcomes.errors.get(day.isoformat(), unheard) for day in days}
     standings = _standings(product) if any(errors.values()) else {}

@@ -44,6 +44,19 @@ def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
     return finished
 
 
+def attempts(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
+    """Days that a run wanted to publish, and did not, since they were last published, with the latest such run.
+
+    Runs that were deleted and trials, which want nothing of the kind, do not count.
+    """
+    found = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
+        asset_key(product, _LAST_STAGE)
+    )
+    runs = {run_id: instance.get_run_by_id(run_id) for run_id, _ in found.values()}
+    known = {day: run for day, (run_id, _) in found.items() if (run := runs[run_id]) is not None}
+    return {day: run for day, run in sorted(known.items()) if TRIAL_TAG not in run.tags}
+
+
 def lost_runs(instance: DagsterInstance) -> Iterator[DagsterRun]:
     """Runs said to be working whose process, on this machine, is gone.
 

@@ -23,11 +23,11 @@ from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
 from odanon.protocols import TellsState
-from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
+from odanon_assets.chain.arrival import changed_days, waiting_days, waits_for
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.recovery import report_lost_runs
-from odanon_assets.platform.schedules import DAILY, acts_on
+from odanon_assets.platform.schedules import DAILY, acts_on, lake_of, told_waiting
 from odanon_assets.stores.choice import open_store
 
 UI_VARIABLE = "ODANON_UI_URL"  # where people reach the Dagster UI, for links in alerts
@@ -50,12 +50,13 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         requested = set((context.cursor or "").split())
         waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
         keys = {_arrival_key(product, day): day for day in waiting}
-        fresh = {key: day for key, day in keys.items() if key not in requested and arrived(product, day)}
         # A day that failed is not asked for again: people repair it and retry.
-        context.update_cursor(" ".join(sorted(requested & keys.keys() | fresh.keys())))
+        reasons = {key: waits_for(product, lake_of(product), day) for key, day in keys.items() if key not in requested}
+        fresh = [key for key, why in reasons.items() if not why]
+        context.update_cursor(" ".join(sorted(requested & keys.keys() | set(fresh))))
         if not fresh:
-            yield SkipReason(f"{len(waiting)} days wait for their source or for a person")
-        yield from (RunRequest(run_key=key, partition_key=day.isoformat(), tags=DAILY) for key, day in fresh.items())
+            yield SkipReason(told_waiting({keys[key]: why for key, why in reasons.items()}, len(keys) - len(reasons)))
+        yield from (RunRequest(run_key=key, partition_key=keys[key].isoformat(), tags=DAILY) for key in fresh)
 
     return arrival
 
