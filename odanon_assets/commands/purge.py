@@ -12,7 +12,6 @@ from odanon_assets.commands.shared import ByName, ProductName, Reason, find_prod
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.lake.trials import outcomes
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act, Store
 
@@ -46,7 +45,7 @@ def purge(
     typer.echo(f"{count} windows purged")
     lake = Lake(default_root())
     lake.sweep()
-    old = _expired(chosen, outcomes(default_root(), product), today) if expired else windows
+    old = _expired(chosen, lake.tried_days(product), today) if expired else windows
     if tried := sum(lake.forget_trial(product, window, by, reason) for window in old):
         typer.echo(f"trials of {tried} days deleted")
     if expired and chosen.retention is not None:

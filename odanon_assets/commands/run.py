@@ -47,7 +47,9 @@ def run(
     console = Console(file=_screen())
     days = _days(chosen, day, first, last)
     results = []
-    trial = trial or chosen.status == "trial"
+    if chosen.status == "trial" and not trial:
+        trial = True
+        console.print(f"{product} is on trial: nothing is published until its file says status: live", highlight=False)
     with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
         for result in run_days(chosen, days, resume=resume, trial=trial, accept_incomplete=accept_incomplete):
             results.append(result)

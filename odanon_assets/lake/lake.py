@@ -115,14 +115,17 @@ class Lake:
     def personal_days(self, product: str, data_sha256: str) -> list[date]:
         """Days of which rows of people or the pseudonym key are kept, in order."""
         parts = [part for stage in _PERSONAL for part in (self.root / "work" / product / stage).glob("date=*")]
-        tried = {path.name.removeprefix("date=") for path in self._tried(product)}
         kept = {
             path.name.removeprefix("date=")
             for path in parts
             if path.parent.name not in _FIGURES_STAY or _has_tables(path)
         }
         salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
-        return sorted(map(date.fromisoformat, kept | salts | tried))
+        return sorted({*map(date.fromisoformat, kept | salts), *self.tried_days(product)})
+
+    def tried_days(self, product: str) -> list[date]:
+        """Days of which trials have left something, however they ended, in order."""
+        return sorted({date.fromisoformat(path.name.removeprefix("date=")) for path in self._tried(product)})
 
     def forget_trial(self, product: str, day: date, by_name: str, reason: str) -> bool:
         """Delete all that a trial of a day has left, its report too; whether there was anything."""
