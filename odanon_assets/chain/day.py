@@ -138,9 +138,7 @@ def _stages(
             if stage.name in stages:
                 wanted = {name: plugins[name] for name in stage.plugins}
                 with quiet():
-                    late = (
-                        _late_points(product, lake, day, wanted) if stage.name == "traces" and not lake.trial else None
-                    )
+                    late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
                 if late is not None:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
@@ -196,12 +194,12 @@ def _cpu_seconds() -> float:
 
 
 def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int | None:
-    """How many more points the source has than a published day was made from; None if it has the same ones.
+    """How many more points the source has than a published day was made from; None if it has the same ones, or in a trial.
 
     They are read beside and nothing of them is kept.
     """
     kept = lake.folder(product.product, "traces", day)
-    if not kept.is_dir() or open_store(product).released(product.product, day) is None:
+    if lake.trial or not kept.is_dir() or open_store(product).released(product.product, day) is None:
         return None
     with lake.scratch() as folder:
         beside = Lake(folder)

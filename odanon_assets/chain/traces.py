@@ -55,10 +55,8 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
     simulated, data = product.source.plugin == "simulated", origin["data_sha256"]
     salt = b"" if simulated else lake.salt(data, day)
     key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
-    state, size = (
-        source_state(product, day),
-        delivered_bytes(product, day),
-    )  # before it is read: what comes meanwhile counts as late
+    # Before it is read: what comes meanwhile counts as late.
+    state, size = source_state(product, day), delivered_bytes(product, day)
     with lake.new(product.product, "traces", day) as folder:
         write_origin(folder, origin)
         kinds = write_people(product, source, key, folder)

@@ -23,24 +23,6 @@ from odanon_assets.stores.choice import open_store
 COARSE = {"plugin": "atg-joint", "k": 15, "suppression": 0.1}
 
 
-@pytest.fixture
-def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of OD tables with one day of people in it."""
-    for name, value in gate.SECRET.items():
-        monkeypatch.setenv(name, value)
-    gate.write(workspace, people(200))
-    return workspace
-
-
-@pytest.fixture(params=["embedded", "postgis"])
-def publish(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Where the product of a test would publish."""
-    if request.param == "embedded":
-        return {"store": "embedded"}
-    monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
-    return {"store": "postgis", "url": "${ODANON_DB_URL}"}
-
-
 def events(product: Product, *, trial: bool) -> list[Event]:
     plugins = {name: getattr(product, name).instance for stage in STAGES for name in stage.plugins}
     checks = {(check.stage, check.name) for check in checks_of(product)}
@@ -58,8 +40,8 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_trial_names_the_release_that_going_live_publishes(folder: Path, publish: dict[str, str]) -> None:
-    product = town(folder, status="trial", publish=publish)
+def test_a_trial_names_the_release_that_going_live_publishes(town_folder: Path, publish: dict[str, str]) -> None:
+    product = town(town_folder, status="trial", publish=publish)
     store, outcome = open_store(product), tried(product)
     assert outcome.sentence == f"would be published as {outcome.release_id}"
     assert store.windows("town") == []
@@ -71,29 +53,31 @@ def test_a_trial_names_the_release_that_going_live_publishes(folder: Path, publi
     assert "<strong>Trial.</strong> Nothing of this is published" in outcome.report.read_text()
     with pytest.raises(OdanonError, match="town is on trial and publishes nothing; to go live write status: live"):
         gate.publish(product)
-    live = events(town(folder, publish=publish), trial=False)
+    live = events(town(town_folder, publish=publish), trial=False)
     assert not [event for event in live if isinstance(event, Stopped | Tried)]
     assert store.released("town", DAY) == outcome.release_id
-    beside = tried(town(folder, "coarse", anonymize=COARSE, publish=publish))
+    beside = tried(town(town_folder, "coarse", anonymize=COARSE, publish=publish))
     assert not beside.would_publish
     assert beside.report is None
-    said = auditor(town(folder, "coarse", anonymize=COARSE, publish=publish), Lake(default_root(), trial=True), DAY)
+    said = auditor(
+        town(town_folder, "coarse", anonymize=COARSE, publish=publish), Lake(default_root(), trial=True), DAY
+    )
     assert beside.sentence == f"would not be published: check auditor failed: {said.sentence}"
     assert str(outcome.release_id) in said.sentence
 
 
-def test_no_trial_is_held_against_what_is_made_of_the_same_people_later(folder: Path) -> None:
-    assert tried(town(folder, status="trial", anonymize=COARSE, od={"bin": "3h"})).would_publish
-    assert not [event for event in events(town(folder), trial=False) if isinstance(event, Stopped)]
+def test_no_trial_is_held_against_what_is_made_of_the_same_people_later(town_folder: Path) -> None:
+    assert tried(town(town_folder, status="trial", anonymize=COARSE, od={"bin": "3h"})).would_publish
+    assert not [event for event in events(town(town_folder), trial=False) if isinstance(event, Stopped)]
 
 
-def test_a_trial_leaves_a_published_day_and_its_tables_as_they_are(folder: Path) -> None:
-    product = town(folder)
+def test_a_trial_leaves_a_published_day_and_its_tables_as_they_are(town_folder: Path) -> None:
+    product = town(town_folder)
     assert Made in map(type, events(product, trial=False))
     work = default_root() / "work" / "town"
     release, before = open_store(product).released("town", DAY), files(work)
     assert tried(product).sentence == f"is published as {release}, and nothing would change"
-    gate.write(folder, people(200, seed=2))  # a real run would call it late data
+    gate.write(town_folder, people(200, seed=2))  # a real run would call it late data
     assert not tried(product).would_publish
     after = files(work)
     assert {name: after[name] for name in before} == before
@@ -110,8 +94,8 @@ def test_a_trial_leaves_a_published_day_and_its_tables_as_they_are(folder: Path)
     ],
     ids=["a day", "past publish.retention", "past retention"],
 )
-def test_purge_takes_trials_away(folder: Path, kept: dict[str, Any], words: list[str]) -> None:
-    product = town(folder, file_in=folder / "pipelines", status="trial", **kept)
+def test_purge_takes_trials_away(town_folder: Path, kept: dict[str, Any], words: list[str]) -> None:
+    product = town(town_folder, file_in=town_folder / "pipelines", status="trial", **kept)
     partition = Lake(default_root(), trial=True).new("town", "judged", DAY)
     with partition as receipt:
         (receipt / "figures.json").write_text('{"would_publish": false, "sentence": "no"}')

@@ -3,10 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
-import gate_town as gate
-import pytest
 from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus
-from gate_town import DAY, people, town
+from gate_town import DAY, town
 from typer.testing import CliRunner
 
 from odanon import cli
@@ -20,17 +18,8 @@ from odanon_assets.platform.recovery import TRIAL_TAG
 from odanon_assets.stores.choice import open_store
 
 
-@pytest.fixture
-def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of OD tables with one day of people in it."""
-    for name, value in gate.SECRET.items():
-        monkeypatch.setenv(name, value)
-    gate.write(workspace, people(200))
-    return workspace
-
-
-def test_the_terminal_says_what_publication_would_have_said_and_how_to_go_live(folder: Path) -> None:
-    product = town(folder, file_in=folder / "pipelines", status="trial")
+def test_the_terminal_says_what_publication_would_have_said_and_how_to_go_live(town_folder: Path) -> None:
+    product = town(town_folder, file_in=town_folder / "pipelines", status="trial")
     for week in (1, 2):
         with Lake(default_root(), trial=True).new("town", "traces", DAY - timedelta(weeks=week)) as past:
             write_figures(past, {"points": 500})
@@ -46,8 +35,8 @@ def test_the_terminal_says_what_publication_would_have_said_and_how_to_go_live(f
     assert open_store(product).windows("town") == []
 
 
-def test_dagster_keeps_a_trial_as_observations_and_no_partition_turns_green_or_red(folder: Path) -> None:
-    product = town(folder)
+def test_dagster_keeps_a_trial_as_observations_and_no_partition_turns_green_or_red(town_folder: Path) -> None:
+    product = town(town_folder)
     job = build_definitions([product]).resolve_job_def("town")
     asked = {"ops": {"town_day": {"config": {"trial": True}}}}
     with DagsterInstance.get() as instance:

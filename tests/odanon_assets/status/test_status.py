@@ -24,16 +24,6 @@ from odanon_assets.stores.interface import Act
 PLAN = {"cron": "0 4 * * *", "lag": "2d", "look_back": "3d"}
 
 
-@pytest.fixture(params=["embedded", "postgis"])
-def publish(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Where the product of a test publishes."""
-    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", "a secret of the tests, long enough to be one")
-    if request.param == "embedded":
-        return {"store": "embedded"}
-    monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
-    return {"store": "postgis", "url": "${ODANON_DB_URL}"}
-
-
 def shown(*words: str) -> str:
     result = CliRunner().invoke(cli.main, ["status", "small", *words], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
@@ -54,7 +44,10 @@ def late(product: Product, day: date) -> AssetCheckEvaluation:
     )
 
 
-def test_every_day_says_how_it_stands_and_why(workspace: Path, publish: dict[str, str]) -> None:
+def test_every_day_says_how_it_stands_and_why(
+    workspace: Path, publish: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", "a secret of the tests, long enough to be one")
     start = date(2026, 3, 2)
     product = files_product(workspace, schedule=PLAN, publish=publish, arrival={"marker": "_SUCCESS"})
     days = [start + timedelta(days=number) for number in range(7)]
@@ -65,6 +58,9 @@ def test_every_day_says_how_it_stands_and_why(workspace: Path, publish: dict[str
     (workspace / "source" / f"date={days[4]}").mkdir(parents=True)
     (workspace / "source" / f"date={days[4]}" / "points.csv").touch()
     (failed,) = run_days(product, [days[4]], resume=False)
+    assert [result.error for result in run_days(product, [days[4]], resume=False, trial=True)] == [
+        f"trial: would not be published: {failed.error}"
+    ]  # which changes nothing about it
     write_refused(Lake(default_root(), trial=True), "small", days[5], "the auditor says no")
     with DagsterInstance.get() as instance:
         instance.report_runless_asset_event(late(product, days[2]))
@@ -79,6 +75,7 @@ def test_every_day_says_how_it_stands_and_why(workspace: Path, publish: dict[str
     }
     assert found[str(days[0])]["release_id"] == store.released("small", days[0])
     assert found[str(days[4])]["why"] == failed.error
+    assert found[str(days[4])]["trial"] == f"would not be published: {failed.error}"
     assert "there is no _SUCCESS beside the files" in failed.error
     assert found[str(days[5])]["why"] == "would not be published: the auditor says no"
     yesterday, oldest = found[str(today - timedelta(days=1))], found[str(today - timedelta(days=3))]
