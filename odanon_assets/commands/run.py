@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.commands.summary import print_summary, print_trial
@@ -60,7 +60,7 @@ def run(
     failed = [result for result in results if result.error]
     for result in failed:
         if result.day.isoformat() not in progress.heard:
-            console.print(f"[red]✗[/red] {result.day}  {result.error}", highlight=False)
+            console.print(f"[red]✗[/red] {result.day}  {escape(one_line(result.error))}", highlight=False)
     if trial:
         print_trial(console, chosen, [result.day for result in results if not result.skipped])
     else:
@@ -70,7 +70,7 @@ def run(
         ended = "would not be published" if trial else "failed"
         console.print(f"\n[red]{len(failed)} of {len(days)} days {ended}:[/red]", highlight=False)
         for advice in [_TRY_AGAIN] if trial else _advice(product, failed):
-            console.print(f"  - {advice}", highlight=False, soft_wrap=True)
+            console.print(f"  - {escape(advice)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -80,7 +80,7 @@ def _print_warnings(console: Console, warnings: list[str]) -> None:
         return
     console.print("\n[yellow]Checks warn:[/yellow]", highlight=False)
     for line in warnings[:_MOST_WARNINGS]:
-        console.print(f"  - {escape(line)}", highlight=False, soft_wrap=True)
+        console.print(f"  - {escape(one_line(line))}", highlight=False, soft_wrap=True)
     if len(warnings) > _MOST_WARNINGS:
         console.print(f"  - and {len(warnings) - _MOST_WARNINGS} more, in the Dagster UI", highlight=False)
 
@@ -144,7 +144,7 @@ class _Progress:
     def day(self, product: str, day: str, error: str, note: str) -> None:
         self.heard.add(day)
         mark = "[red]✗[/red]" if error else "[green]✓[/green]"
-        self.console.print(f"{mark} {day}  {error or note}", highlight=False, soft_wrap=True)
+        self.console.print(f"{mark} {day}  {escape(one_line(error or note))}", highlight=False, soft_wrap=True)
 
     def _left(self) -> str:
         if not self.heard:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from odanon.errors import one_line
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.platform.launch import open_instance
 from odanon_assets.status.days import DayStatus, day_statuses
@@ -46,7 +47,7 @@ def status(
     for days in _spans(found):
         state, span = days[0].state, str(days[0].day)
         span += f" to {days[-1].day}" if len(days) > 1 else ""
-        table.add_row(span, f"[{_COLOURS.get(state, 'default')}]{state}[/]", escape(_why(days[0])))
+        table.add_row(span, f"[{_COLOURS.get(state, 'default')}]{state}[/]", escape(one_line(_why(days[0]))))
     console.print(table, highlight=False)
     if chosen.status == "trial":
         console.print(
