@@ -151,6 +151,11 @@ class Lake:
         """
         self._note_deletion(product, day, by_name, reason)
         names = {data_sha256, *self._data_read(product, day)}
+        # Keys first: only the tables tell under which names their data had one.
+        for salt in (self._salt(name, day) for name in names):
+            salt.unlink(missing_ok=True)
+            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
+                path.unlink(missing_ok=True)
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
             if stage in _FIGURES_STAY:
@@ -160,10 +165,6 @@ class Lake:
                 shutil.rmtree(folder, ignore_errors=True)
         for folder in self._tried(product, day.isoformat()):
             shutil.rmtree(folder, ignore_errors=True)
-        for salt in (self._salt(name, day) for name in names):
-            salt.unlink(missing_ok=True)
-            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
-                path.unlink(missing_ok=True)
 
     def _note_deletion(self, product: str, day: date, by_name: str, reason: str) -> None:
         line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
