@@ -23,13 +23,17 @@ def fitted_weights(
     for _ in range(_ROUNDS if volume else 0):
         out, into = origins.total(leave)[origin], destinations.total(enter)[destination]
         step = steps(out * into, trips, around)
-        left = leave * origins.received(np.bincount(origin, step * into, len(leave)))
-        entered = enter * destinations.received(np.bincount(destination, step * out, len(enter)))
+        left = leave * origins.received(_sums(origin, step * into, len(leave)))
+        entered = enter * destinations.received(_sums(destination, step * out, len(enter)))
         leave, enter = (
             _normal(np.maximum(got, 0.0) / volume + _SMOOTHING * base)
             for got, base in zip((left, entered), even, strict=True)
         )
     return leave, enter
+
+
+def _sums(number: Ints, values: Floats, length: int) -> Floats:
+    return np.bincount(number, values, length).astype(np.float64)
 
 
 def _normal(weight: Floats) -> Floats:
