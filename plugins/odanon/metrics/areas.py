@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.errors import OdanonError
 from odanon.geo.h3steps import cells_within
 from odanon.metrics.measured import Measured
 from odanon.metrics.volumes import Volumes, named, unnamed
@@ -56,22 +55,22 @@ class AreasError(Measured):
         return super().applicable(od, release) if known else []
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
-        """Sum of |estimate - truth| over all pairs of regions, by V, with every row spread evenly over its tile pairs."""
-        layout = Layout.of(release)
-        if od.ground is None or layout is None:
-            raise OdanonError(
-                "areas that do not nest, or that lie nowhere, cannot be read on others; leave this metric out"
-            )
+        """Sum of |estimate - truth| over all pairs of regions, by V, with every row spread evenly over its tile pairs.
+
+        Areas that do not nest, as boxes, and tiles that nobody can place are not measured.
+        """
         seen = Volumes(od, release, self.measure)
-        places = _Places.of(od, od.ground, layout, seen.pair)
-        errors = {f"areas_error_{n}": places.error(n, od, layout, seen) for n in _REGIONS}
-        figures = {f"{name}_sum": error for name, error in errors.items()}
+        errors = dict.fromkeys(_REGIONS, float("nan"))
+        if od.ground is not None and seen.layout is not None:
+            places = _Places.of(od, od.ground, seen.layout, seen.pair)
+            errors = {n: places.error(n, od, seen.layout, seen) for n in _REGIONS}
+        figures = {f"areas_error_{n}_sum": error for n, error in errors.items()}
         return named({"volume": seen.total, **figures, **_shares(figures, seen.total)}, self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """Errors of all matrices of a window by all of their trips."""
         plain = unnamed(figures, self.measure)
-        sums = {f"areas_error_{n}_sum": float(plain[f"areas_error_{n}_sum"].sum()) for n in _REGIONS}
+        sums = {f"areas_error_{n}_sum": float(plain[f"areas_error_{n}_sum"].sum(skipna=False)) for n in _REGIONS}
         return named(_shares(sums, float(plain["volume"].sum())), self.measure)
 
 

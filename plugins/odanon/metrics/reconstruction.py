@@ -1,4 +1,4 @@
-"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4)."""
+"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4), and E of the fitted reading."""
 
 from typing import ClassVar
 
@@ -22,6 +22,15 @@ _FIGURES = (
         symbol="E",
         best="least",
         headline=True,
+    ),
+    Figure(
+        "E_fitted",
+        "reconstruction loss, fitted",
+        "as E, with flows spread as all published numbers together suggest",
+        public="reconstruction_loss_fitted",
+        tells_suppressed="yes",
+        symbol="E fitted",
+        best="least",
     ),
     Figure(
         "D",
@@ -51,10 +60,14 @@ class Reconstruction(Measured):
         seen = Volumes(od, release, self.measure)
         total, published = seen.total, seen.published
         error = _absolute_difference(seen.given_back, seen.pair, published)
+        fitted, fitted_back = float("nan"), seen.fitted_back
+        if fitted_back is not None:
+            fitted = _absolute_difference(fitted_back, seen.pair, published)
         distance = float("nan")
         if published:
             distance = _absolute_difference(seen.given_back / published, seen.pair / total, 1.0)
-        return named({"absolute_error": error, "volume": total, "E": error / total, "D": distance}, self.measure)
+        figures = {"absolute_error": error, "volume": total, "E": error / total, "D": distance}
+        return named({**figures, "fitted_error": fitted, "E_fitted": fitted / total}, self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """E of a window from the absolute errors of its matrices; D as their mean, weighted by volume."""
@@ -63,7 +76,8 @@ class Reconstruction(Measured):
         released = plain.dropna(subset="D")
         weights = released["volume"].to_numpy()
         distance = float(np.average(released["D"], weights=weights)) if len(released) else float("nan")
-        return named({"absolute_error": error, "E": error / volume, "D": distance}, self.measure)
+        fitted = float(plain["fitted_error"].sum(skipna=False)) / volume
+        return named({"absolute_error": error, "E": error / volume, "E_fitted": fitted, "D": distance}, self.measure)
 
 
 def _absolute_difference(given: np.ndarray, held: np.ndarray, all_given: float) -> float:

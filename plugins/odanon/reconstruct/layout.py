@@ -8,6 +8,7 @@ import pandas as pd
 
 from odanon.model.areas import Areas
 from odanon.model.release import REST, Release
+from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested, rows_around, steps
 
 
@@ -40,6 +41,20 @@ class Layout:
         out = self.origins.tiles if leave is None else self.origins.total(leave)
         into = self.destinations.tiles if enter is None else self.destinations.total(enter)
         return steps(out[self.origin] * into[self.destination], trips, self.around)
+
+    def fitted(self, trips: Floats) -> tuple[Floats, Floats]:
+        """Weights of the own parts of both sides that fit the published numbers (`odanon.reconstruct.fitted`)."""
+        return fitted_weights(self.origins, self.destinations, self.origin, self.destination, trips, self.around)
+
+    def by_tile(self, side: int, weight: Floats, tiles: npt.NDArray[np.integer]) -> Floats:
+        """The weight of each of the given tiles (ranks): an equal part of that of the smallest area around it, 0 outside."""
+        areas, nested = self.areas[side], (self.origins, self.destinations)[side]
+        smallest = np.full(int(max(tiles.max(initial=0), areas.members.max(initial=0))) + 1, -1)
+        number = np.repeat(np.arange(len(areas.label)), np.diff(areas.start))
+        smallest[areas.members[::-1]] = number[::-1]  # areas come children first, and the last one written stays
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.append(np.where(nested.own > 0, weight / nested.own, 0.0), 0.0)
+        return each[smallest[tiles]]
 
 
 def _numbers(areas: Areas, names: pd.Series) -> Ints:

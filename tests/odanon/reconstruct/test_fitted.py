@@ -3,106 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from nested_rows import cases
 
-from odanon.model.hierarchy import Hierarchy
+from odanon.metrics.reconstruction import Reconstruction
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
 from odanon.reconstruct.fitted import _ROUNDS, _SMOOTHING, fitted_weights
-from odanon.reconstruct.nested import Nested, rows_around, steps
-
-Row = tuple[int, int, bool]
-
-
-def random_tree(rng: np.random.Generator, n_tiles: int) -> Hierarchy:
-    """Tiles joined at random until one node is left."""
-    label, parent, tops = [f"t{n}" for n in range(n_tiles)], [-1] * n_tiles, list(range(n_tiles))
-    while len(tops) > 1:
-        joined = rng.choice(tops, int(rng.integers(2, min(3, len(tops)) + 1)), replace=False).tolist()
-        for node in joined:
-            parent[node] = len(label)
-        tops = [*(node for node in tops if node not in joined), len(label)]
-        label.append(f"n{len(label)}")
-        parent.append(-1)
-    return Hierarchy.from_parents(label, parent, kind="table")
-
-
-def random_rows(rng: np.random.Generator, origins: Hierarchy, destinations: Hierarchy) -> list[Row]:
-    """(origin node, destination node, rest) of a random way to cut the product of two trees, each pair of nodes once."""
-    rows: list[Row] = []
-
-    def cut(a: int, b: int) -> bool:
-        """Whether part of (a, b) is counted in no row."""
-        children = [
-            tree.children[tree.child_start[n] : tree.child_start[n + 1]]
-            for tree, n in ((origins, a), (destinations, b))
-        ]
-        sides = [side for side in (0, 1) if len(children[side]) > 1]
-        if not sides or rng.random() < 0.25:
-            published = rng.random() < 0.6
-            rows.extend([(a, b, False)] if published else [])
-            return not published
-        side = sides[rng.integers(len(sides))]
-        left = [cut(c, b) if side == 0 else cut(a, c) for c in children[side].tolist()]
-        if any(left) and rng.random() < 0.5:
-            rows.append((a, b, True))
-            return False
-        return any(left)
-
-    cut(origins.root, destinations.root)
-    return rows
-
-
-class Case:
-    """A random release, as numbered areas and as the cells of a dense matrix."""
-
-    def __init__(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self.trees = [random_tree(rng, int(rng.integers(2, 8))) for _ in range(2)]
-        rows = random_rows(rng, *self.trees)
-        self.rest = np.array([rest for *_, rest in rows], dtype=bool)
-        self.nodes = [np.unique([row[side] for row in rows]).astype(np.int64) for side in (0, 1)]
-        self.ends = [np.searchsorted(self.nodes[s], [row[s] for row in rows]) for s in (0, 1)]
-        self.trips = rng.integers(1, 50, len(rows)).astype(float)
-        self.sides = [
-            Nested.of_runs(tree.tile_start[n], tree.tile_end[n], tree.n_tiles[n])
-            for tree, n in zip(self.trees, self.nodes, strict=True)
-        ]
-        self.around = rows_around(*self.sides, *self.ends, self.rest)
-        self.owner = np.full([tree.n_leaves for tree in self.trees], -1)
-        sizes = [tree.n_tiles[n[e]] for tree, n, e in zip(self.trees, self.nodes, self.ends, strict=True)]
-        for row in np.argsort(-(sizes[0] * sizes[1]), kind="stable").tolist():
-            self.owner[self.run(0, row), self.run(1, row)] = row
-
-    def run(self, side: int, row: int) -> slice:
-        tree, node = self.trees[side], self.nodes[side][self.ends[side][row]]
-        return slice(tree.tile_start[node], tree.tile_end[node])
-
-    def own_of_tile(self, side: int) -> np.ndarray:
-        """The innermost area around every tile, -1 for none."""
-        tree, nodes = self.trees[side], self.nodes[side]
-        own = np.full(tree.n_leaves, -1)
-        for area in range(len(nodes))[::-1]:
-            own[tree.tile_start[nodes[area]] : tree.tile_end[nodes[area]]] = area
-        return own
-
-    def spread(self, weights: np.ndarray) -> np.ndarray:
-        """The trips of every cell, in proportion to the weights of the cells of its row."""
-        covered = self.owner >= 0
-        sums = np.bincount(self.owner[covered], weights[covered], len(self.trips))
-        cells = np.zeros(self.owner.shape)
-        cells[covered] = (self.trips / sums)[self.owner[covered]] * weights[covered]
-        return cells
-
-
-def cases() -> st.SearchStrategy[Case]:
-    return (
-        st.integers(0, 10_000)
-        .map(Case)
-        .filter(
-            lambda case: (
-                len(case.trips) and (np.bincount(case.owner[case.owner >= 0], minlength=len(case.trips)) > 0).all()
-            )
-        )
-    )
+from odanon.reconstruct.nested import steps
 
 
 @settings(max_examples=150)
@@ -132,3 +39,29 @@ def test_fitted_weights_are_those_of_the_same_rounds_over_single_cells(case):
         own, known = case.own_of_tile(side), covered[side]
         expected = np.bincount(own[known], tiles[side][known], len(case.nodes[side]))
         assert fitted[side] == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=80)
+@given(cases())
+def test_losses_of_both_readings_are_those_of_single_cells(case):
+    rng = np.random.default_rng(len(case.trips))
+    truth = rng.integers(0, 4, case.owner.shape)
+    truth[0, 0] += 1
+    origin, destination = np.nonzero(truth)
+    od = ODMatrix.from_arrays(origin, destination, truth[origin, destination])
+    row = case.owner[od.pairs.origin, od.pairs.destination]
+    nodes = [np.where(row >= 0, n[e][row], -1) for n, e in zip(case.nodes, case.ends, strict=True)]
+    release = Release.from_nodes(od, *case.trees, *nodes, {}, pair_rest=(row >= 0) & case.rest[row])
+    told = Reconstruction().evaluate(od, release)
+    case.trips = np.bincount(case.owner[case.owner >= 0], truth[case.owner >= 0], len(case.trips))
+    if (case.trips == 0).any():  # such a row is not in the release, and the ones around it count its cells
+        return
+    even = case.spread(np.ones(truth.shape))
+    assert told["E"] == pytest.approx(np.abs(even - truth).sum() / truth.sum())
+    leave, enter = fitted_weights(*case.sides, *case.ends, case.trips, case.around)
+    by_tile = [
+        np.append(weight / np.where(side.own > 0, side.own, 1), 0.0)[case.own_of_tile(n)]
+        for n, (weight, side) in enumerate(zip((leave, enter), case.sides, strict=True))
+    ]
+    fitted = case.spread(np.outer(*by_tile))
+    assert told["E_fitted"] == pytest.approx(np.abs(fitted - truth).sum() / truth.sum())
