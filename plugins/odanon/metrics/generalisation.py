@@ -55,7 +55,14 @@ _FIGURES = (
 )
 # The same whatever is summed.
 _SHAPE = (
-    Figure("flows", "flows", "rows: origin, destination and time bin, rests included", kind="size", public="flows", headline=True),
+    Figure(
+        "flows",
+        "flows",
+        "rows: origin, destination and time bin, rests included",
+        kind="size",
+        public="flows",
+        headline=True,
+    ),
     Figure(
         "origin_areas",
         "origin areas",

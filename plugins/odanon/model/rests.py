@@ -16,7 +16,10 @@ from odanon.model.release import REST, Release
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Runs = tuple[Ints, Ints]  # by row: the first tile of its area, in an order in which areas are runs, and one past the last
+_NOTHING = 1e-9  # a share below this is rounding
+Runs = tuple[
+    Ints, Ints
+]  # by row: the first tile of its area, in an order in which areas are runs, and one past the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +62,17 @@ class Regions:
         It is the row's own density less that of the rest around it, so that the sum over all rows that hold a tile pair is the
         density of the innermost. A rest that nothing is left of is spread over its whole areas.
         """
-        open_ = self.own > self.whole * _NOTHING
-        density = volume / np.where(open_, self.own, self.whole)
-        above = np.append(np.where(open_, density, 0.0), 0.0)[self.around]
+        density = self.density(volume)
+        above = np.append(np.where(self._open, density, 0.0), 0.0)[self.around]
         return density - above
 
+    def density(self, volume: Floats) -> Floats:
+        """The volume of every row over what it counts for itself."""
+        return volume / np.where(self._open, self.own, self.whole)
 
-_NOTHING = 1e-9  # a share below this is rounding
+    @property
+    def _open(self) -> npt.NDArray[np.bool_]:
+        return self.own > self.whole * _NOTHING
 
 
 def is_rest_row(flows: pd.DataFrame) -> npt.NDArray[np.bool_]:
