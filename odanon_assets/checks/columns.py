@@ -104,9 +104,14 @@ TABLES: dict[str, Table] = {
             Column("origin_zone", TEXT, "zone in which the trips start", ("anonymized.origin",)),
             Column("destination_zone", TEXT, "zone in which the trips end", ("anonymized.destination",)),
             Column(
-                "trips", COUNT, "trips of the flow, or those of the population it stands for", ("anonymized.trips",)
+                "kind",
+                TEXT,
+                "flow, or rest: the trips between its zones that no finer row counts",
+                ("anonymized.kind",),
             ),
-            Column("persons_band", TEXT, "how many people stand behind the flow, as a band", ("anonymized.persons",)),
+            Column("trips", COUNT, "trips of the row, or those of the population it stands for", ("anonymized.trips",)),
+            Column("spread", NUMBER, "what to multiply with shares of the two zones; trips where there are no rests"),
+            Column("persons_band", TEXT, "how many people stand behind the row, as a band", ("anonymized.persons",)),
             Column("release_id", TEXT, "the release"),
         ),
     ),

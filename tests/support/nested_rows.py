@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from odanon.model.hierarchy import Hierarchy
-from odanon.reconstruct.nested import Nested, rows_around
+from odanon.model.rests import rest_around
+from odanon.reconstruct.nested import Nested
 
 Row = tuple[int, int, bool]
 
@@ -63,7 +64,11 @@ class Case:
             Nested.of_runs(tree.tile_start[n], tree.tile_end[n], tree.n_tiles[n])
             for tree, n in zip(self.trees, self.nodes, strict=True)
         ]
-        self.around = rows_around(*self.sides, *self.ends, self.rest)
+        runs = [
+            (tree.tile_start[n[e]].astype(np.int64), tree.tile_end[n[e]].astype(np.int64))
+            for tree, n, e in zip(self.trees, self.nodes, self.ends, strict=True)
+        ]
+        self.around = rest_around(runs[0], runs[1], self.rest)
         self.owner = np.full([tree.n_leaves for tree in self.trees], -1)
         sizes = [tree.n_tiles[n[e]] for tree, n, e in zip(self.trees, self.nodes, self.ends, strict=True)]
         for row in np.argsort(-(sizes[0] * sizes[1]), kind="stable").tolist():

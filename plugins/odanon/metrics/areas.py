@@ -120,8 +120,8 @@ class _Places:
         tiles = [np.zeros((size, n)) for size in sizes]
         for side in (0, 1):
             np.add.at(tiles[side], (self.area[side], region[2 + side]), self.weight[side])
-        steps = csr_array((layout.steps(seen.flow), (layout.origin, layout.destination)), shape=tuple(sizes))
-        estimate = tiles[0].T @ (steps @ tiles[1])
+        spread = csr_array((layout.layered(seen.flow), (layout.origin, layout.destination)), shape=tuple(sizes))
+        estimate = tiles[0].T @ (spread @ tiles[1])
         truth = np.zeros((n, n))
         np.add.at(truth, (region[0][od.pairs.origin], region[1][od.pairs.destination]), seen.pair)
         return float(np.abs(estimate - truth).sum())

@@ -15,6 +15,7 @@ from odanon.errors import OdanonError
 from odanon.metrics import kernels
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.model.rests import Regions, is_rest_row
 from odanon.reconstruct.layout import Layout
 
 Measure = Literal["trips", "persons", "weight"]
@@ -54,13 +55,14 @@ class Volumes:
 
     @property
     def tiles(self) -> npt.NDArray[np.int64]:
-        """|o| + |d| of every flow."""
-        return self._sizes[0] + self._sizes[1]
+        """|o| + |d| of every flow, and of a rest, whose trips may lie anywhere in its areas for all that readers know."""
+        flows = self.release.flows
+        return flows["origin_tiles"].to_numpy(np.int64) + flows["destination_tiles"].to_numpy(np.int64)
 
     @property
-    def cells(self) -> npt.NDArray[np.float64]:
-        """|o| x |d| of every flow."""
-        return self._sizes[0].astype(np.float64) * self._sizes[1]
+    def coarse(self) -> float:
+        """Volume that only rests tell."""
+        return float(self.flow[is_rest_row(self.release.flows)].sum())
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -69,8 +71,11 @@ class Volumes:
 
     @cached_property
     def given_back(self) -> npt.NDArray[np.float64]:
-        """What every input pair gets when rows spread evenly over the tile pairs that no finer row counts (000 section 4.3)."""
-        return self._spread(self.flow / self.cells if self.layout is None else self.layout.steps(self.flow))
+        """What every input pair gets when rows spread evenly over the tile pairs that they count (000 section 4.3).
+
+        A flow counts all |o| x |d| of its areas, a rest those that no finer row holds.
+        """
+        return self._spread(Regions.of(self.release).layered(self.flow))
 
     @property
     def fitted_back(self) -> npt.NDArray[np.float64] | None:
@@ -79,7 +84,7 @@ class Volumes:
         if layout is None:
             return None
         leave, enter = layout.fitted(self.flow)
-        density = self._spread(layout.steps(self.flow, leave, enter))
+        density = self._spread(layout.layered(self.flow, leave, enter))
         by_tile = [
             layout.by_tile(side, weight, end)
             for side, weight, end in zip((0, 1), (leave, enter), (self.origin, self.destination), strict=True)
@@ -103,11 +108,6 @@ class Volumes:
             self.origin, self.destination, *sides[0], flow_start, destination[order], share[order], *sides[1],
             len(release.destinations.label),
         )  # fmt: skip
-
-    @property
-    def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        flows = self.release.flows
-        return flows["origin_tiles"].to_numpy(np.int64), flows["destination_tiles"].to_numpy(np.int64)
 
 
 def measures(od: ODMatrix, release: Release) -> list[Measure]:

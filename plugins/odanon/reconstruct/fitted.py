@@ -7,7 +7,8 @@ enters it; each published number is spread in proportion to both, and the weight
 
 import numpy as np
 
-from odanon.reconstruct.nested import Floats, Ints, Nested, steps
+from odanon.model.rests import Regions
+from odanon.reconstruct.nested import Floats, Ints, Nested
 
 _ROUNDS = 30
 _SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing
@@ -22,9 +23,9 @@ def fitted_weights(
     volume = float(trips.sum())
     for _ in range(_ROUNDS if volume else 0):
         out, into = origins.total(leave)[origin], destinations.total(enter)[destination]
-        step = steps(out * into, trips, around)
-        left = leave * origins.received(_sums(origin, step * into, len(leave)))
-        entered = enter * destinations.received(_sums(destination, step * out, len(enter)))
+        density = Regions.measured(around, out * into).layered(trips)
+        left = leave * origins.received(_sums(origin, density * into, len(leave)))
+        entered = enter * destinations.received(_sums(destination, density * out, len(enter)))
         leave, enter = (
             _normal(np.maximum(got, 0.0) / volume + _SMOOTHING * base)
             for got, base in zip((left, entered), even, strict=True)

@@ -7,9 +7,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.model.areas import Areas
-from odanon.model.release import REST, Release
+from odanon.model.release import Release
+from odanon.model.rests import Regions
 from odanon.reconstruct.fitted import fitted_weights
-from odanon.reconstruct.nested import Floats, Ints, Nested, rows_around, steps
+from odanon.reconstruct.nested import Floats, Ints, Nested
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +33,14 @@ class Layout:
         (o_areas, origins), (d_areas, destinations) = out, into
         flows = release.flows
         origin, destination = _numbers(o_areas, flows["origin"]), _numbers(d_areas, flows["destination"])
-        is_rest = (flows["kind"] == REST).to_numpy()
-        around = rows_around(origins, destinations, origin, destination, is_rest)
+        around = Regions.of(release).around
         return cls((o_areas, d_areas), origins, destinations, origin, destination, around)
 
-    def steps(self, trips: Floats, leave: Floats | None = None, enter: Floats | None = None) -> Floats:
-        """How much denser every row is than the one around it, by weights of own parts or of one a tile."""
+    def layered(self, trips: Floats, leave: Floats | None = None, enter: Floats | None = None) -> Floats:
+        """The trips of every row as a density over weights of own parts, or over tiles (`Regions.layered`)."""
         out = self.origins.tiles if leave is None else self.origins.total(leave)
         into = self.destinations.tiles if enter is None else self.destinations.total(enter)
-        return steps(out[self.origin] * into[self.destination], trips, self.around)
+        return Regions.measured(self.around, out[self.origin] * into[self.destination]).layered(trips)
 
     def fitted(self, trips: Floats) -> tuple[Floats, Floats]:
         """Weights of the own parts of both sides that fit the published numbers (`odanon.reconstruct.fitted`)."""

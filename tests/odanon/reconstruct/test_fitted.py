@@ -8,15 +8,15 @@ from nested_rows import cases
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.model.rests import Regions
 from odanon.reconstruct.fitted import _ROUNDS, _SMOOTHING, fitted_weights
-from odanon.reconstruct.nested import steps
 
 
 @settings(max_examples=150)
 @given(cases())
 def test_a_tile_pair_has_the_density_of_its_innermost_row(case):
     product = case.sides[0].tiles[case.ends[0]] * case.sides[1].tiles[case.ends[1]]
-    step = steps(product, case.trips, case.around)
+    step = Regions.measured(case.around, product).layered(case.trips)
     density = np.zeros(case.owner.shape)
     for row, more in enumerate(step):
         density[case.run(0, row), case.run(1, row)] += more
