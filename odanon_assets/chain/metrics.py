@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, datetime
 from functools import cache
 from importlib.metadata import version
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
+from odanon.metrics.declared import figures_of, is_ours
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.left_out import LeftOut
 from odanon.metrics.measure import told_by
@@ -33,8 +34,10 @@ from odanon_assets.chain.anonymized import by_segment
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.gate.counts import told_counts
+from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.publisher.bundle import DECLARED
 
 EXACT = "exact.json"  # the figures as they are, for the publisher alone
 _log = logging.getLogger("odanon")
@@ -61,6 +64,8 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         for metric, table in zip(product.metrics, tables, strict=True):
             write_parquet(table, folder / f"{metric.plugin}.parquet")
         write_text(folder / EXACT, to_json({**exact, "left_out_people": missing.people}))
+        if others := [figure for metric in chosen if not is_ours(metric) for figure in figures_of(metric)]:
+            write_text(folder / DECLARED, to_json([asdict(figure) for figure in others]))
         few = 0 < missing.people < parameters["k"]
         combined = _measured(chosen, *missing.worlds)[0] if few else dict(exact)
         risk = _risk(rows if product.segmented else {}, matrices, releases, tree)
@@ -70,8 +75,9 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         counts = told_counts(product, lake, day, missing, rows, parameters["k"])
-        people = 0 if few else missing.people
-        return write_figures(folder, {**combined, "left_out_people": people, "input_counts": counts})
+        people, release = 0 if few else missing.people, release_facts(product, lake, day)["release_id"]
+        told_of = {"left_out_people": people, "input_counts": counts, "release_id": release}
+        return write_figures(folder, {**combined, **told_of})
 
 
 def _measured(

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.rests import rest_around
 from odanon.reconstruct.nested import Nested
+from odanon.reconstruct.rests import rest_around
 
 Row = tuple[int, int, bool]
 

@@ -7,8 +7,8 @@ enters it; each published number is spread in proportion to both, and the weight
 
 import numpy as np
 
-from odanon.model.rests import Regions
 from odanon.reconstruct.nested import Floats, Ints, Nested
+from odanon.reconstruct.rests import Regions
 
 _ROUNDS = 30
 _SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing

@@ -8,9 +8,9 @@ import pandas as pd
 
 from odanon.model.areas import Areas
 from odanon.model.release import Release
-from odanon.model.rests import Regions
 from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested
+from odanon.reconstruct.rests import Regions
 
 
 @dataclass(frozen=True, eq=False)

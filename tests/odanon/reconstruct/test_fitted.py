@@ -8,8 +8,8 @@ from nested_rows import cases
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.model.rests import Regions
 from odanon.reconstruct.fitted import _ROUNDS, _SMOOTHING, fitted_weights
+from odanon.reconstruct.rests import Regions
 
 
 @settings(max_examples=150)

@@ -13,14 +13,15 @@ from gate_town import DAY, people, town
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain import published as chain
+from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.gate.facts import without_paths
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.interface import Store
 
-MAKE = chain.make_bundle
+MAKE = act.make_bundle
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def product(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
 
 
 def publish(product: Product, store: Store) -> None:
-    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+    act.publish_day(product, Lake(default_root()), DAY, store)
 
 
 def fewer_trips(bundle: Bundle) -> Bundle:
@@ -85,7 +86,7 @@ def test_a_bundle_that_shows_something_else_is_refused(
     change: Callable[[Bundle], Bundle],
     rule: str,
 ) -> None:
-    monkeypatch.setattr(chain, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
+    monkeypatch.setattr(act, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
     with pytest.raises(OdanonError, match=f"is not published: .*{rule}"):
         publish(product, store)
     assert store.windows("town") == []
@@ -102,10 +103,20 @@ def test_a_bundle_of_other_tables_is_refused(product: Product, store: Store, mon
     lake = Lake(default_root())
     weaker = town(default_root().parent, anonymize={"plugin": "atg-joint", "k": 2, "suppression": 0.1})
     gate.made(weaker)
-    waiting = MAKE(weaker, lake, DAY, weaker.zoning.instance)
+    waiting = MAKE(weaker, lake, DAY)
     gate.made(product)
-    monkeypatch.setattr(chain, "make_bundle", lambda *_: waiting)
+    monkeypatch.setattr(act, "make_bundle", lambda *_: waiting)
     with pytest.raises(OdanonError, match=r"facts.*published-flows"):
+        publish(product, store)
+    assert store.windows("town") == []
+
+
+def test_figures_of_other_tables_are_not_published(product: Product, store: Store) -> None:
+    """Rows were read and anonymised again, and what is beside them was measured on the earlier ones."""
+    gate.write(default_root().parent, people(n=500))
+    for stage in STAGES[:-2]:
+        run_stage(product, stage.name, DAY, {plugin: getattr(product, plugin).instance for plugin in stage.plugins})
+    with pytest.raises(OdanonError, match="figures: figures of other tables; run the stage metrics again"):
         publish(product, store)
     assert store.windows("town") == []
 
