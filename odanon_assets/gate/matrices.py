@@ -92,4 +92,5 @@ def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
         flow = assignment["flow"].to_numpy(np.int64)
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))
     origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in ENDS)
-    return Content(flows[shown], origin, destination, rows.rename(columns={"time_bin": "time"}), assignment)
+    rows = rows.rename(columns={"time_bin": "time"})
+    return Content(flows[shown], origin, destination, rows, assignment, beside=flows[~shown])

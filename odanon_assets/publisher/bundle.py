@@ -18,13 +18,14 @@ from odanon.model.files.trees import from_parquet
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.perturbation import TABLE
 from odanon.model.promise import Promise
-from odanon.model.release import TOTAL
+from odanon.model.release import REST, TOTAL
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.product.choices import Stranger
+from odanon.reconstruct.even import over_ground
 from odanon.report.release import render_release
-from odanon.risk.bands import persons_band, rounded
+from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.gate.evidence import SEGMENTS, Tables
@@ -49,6 +50,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     zones = release_zones(releases.values(), tree, _tiles(product, lake, day, tree))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
+    flows = flows.assign(spread=over_ground(flows, zones, tree))[list(FLOW_COLUMNS)]
     figures = lake.figures(name, "metrics", day)
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
@@ -93,7 +95,7 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             flows, pd.read_parquet(Tables.of_day(product, lake, day).rows), whole, assignment, parameters["k"]
         )
     estimated = parameters["unit"] == "population"
-    public = pd.DataFrame(
+    return pd.DataFrame(
         {
             "product": product.product,
             "window_start": day,
@@ -101,12 +103,12 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
+            "kind": flows["kind"],
             "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
             "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }
     )
-    return public[list(FLOW_COLUMNS)]
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:
@@ -133,6 +135,9 @@ def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known
             continue
         if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
             public[figure.public] = shown
+    public.pop("coarse_share", None)  # of what is shown, noise included, and nothing where there are no rests
+    if (rest := flows["kind"] == REST).any():
+        public["coarse_share"] = coarse(flows.loc[rest, "trips"].sum() / flows["trips"].sum())
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])

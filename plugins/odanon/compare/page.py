@@ -89,11 +89,11 @@ class _Read:
         if "time" not in flows:
             flows["time"] = ""
         zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
-        return cls(flows[["time", "origin", "destination", "trips"]], zones)
+        return cls(flows[["time", "origin", "destination", "trips", "spread"]], zones)
 
     @property
     def summed(self) -> pd.DataFrame:
-        return self.flows.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+        return self.flows.groupby(["origin", "destination"], as_index=False)[["trips", "spread"]].sum()
 
 
 def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:

@@ -4,6 +4,8 @@ Around the centre 0 the children follow each other in the order 1, 3, 2, 6, 4, 5
 pairs of which two make the first half and one, with child 5, the second, are contiguous areas; child 5 is a step by itself.
 """
 
+from collections.abc import Iterable
+
 PAIRS = ("01", "23", "46")
 HALVES = ("0123", "456")
 _MARK = "/"
@@ -31,6 +33,17 @@ def cells_of(label: str) -> list[str]:
         return [cell]
     resolution = h3.get_resolution(cell) + 1
     return [child for child in h3.cell_to_children(cell, resolution) if _digit(child, resolution) in children]
+
+
+def cells_within(labels: Iterable[str], tile: str, limit: int) -> list[str]:
+    """The H3 cells that make up zones, at the finest resolution with up to `limit` of them, never finer than a tile's."""
+    import h3
+
+    tops = [cell for label in labels for cell in cells_of(label)]
+    resolution, top = h3.get_resolution(tile), h3.get_resolution(tops[0])
+    while resolution > top and sum(h3.cell_to_children_size(cell, resolution) for cell in tops) > limit:
+        resolution -= 1
+    return [child for cell in tops for child in h3.cell_to_children(cell, resolution)]
 
 
 def _digit(cell: str, resolution: int) -> str:

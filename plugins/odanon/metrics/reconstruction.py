@@ -1,4 +1,4 @@
-"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4)."""
+"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4), and E of the fitted reading."""
 
 from typing import ClassVar
 
@@ -24,6 +24,15 @@ _FIGURES = (
         headline=True,
     ),
     Figure(
+        "E_fitted",
+        "reconstruction loss, fitted",
+        "as E, with flows spread as all published numbers together suggest",
+        public="reconstruction_loss_fitted",
+        tells_suppressed="yes",
+        symbol="E fitted",
+        best="least",
+    ),
+    Figure(
         "D",
         "distance of the distributions",
         "as E, of shares instead of trips",
@@ -45,16 +54,21 @@ class Reconstruction(Measured):
         """E = (1/V) sum |r - v| (000 equation 2; 002 equation 4.5), D = sum |r/V+ - v/V| (000 equation 4).
 
         The sums run over all pairs of tiles; r is what a pair gets when every flow spreads evenly over its |o| x |d|
-        pairs, and the sum of what several flows give where boxes overlap. All r together are V+, so pairs without trips
+        pairs and every rest over those of its pairs that no finer row holds, and the sum of what several flows give where
+        boxes overlap. All r together are V+, so pairs without trips
         add V+ less what the pairs with trips get: only these are looked at, and no dense matrix is ever made.
         """
         seen = Volumes(od, release, self.measure)
         total, published = seen.total, seen.published
         error = _absolute_difference(seen.given_back, seen.pair, published)
+        fitted, fitted_back = float("nan"), seen.fitted_back
+        if fitted_back is not None:
+            fitted = _absolute_difference(fitted_back, seen.pair, published)
         distance = float("nan")
         if published:
             distance = _absolute_difference(seen.given_back / published, seen.pair / total, 1.0)
-        return named({"absolute_error": error, "volume": total, "E": error / total, "D": distance}, self.measure)
+        figures = {"absolute_error": error, "volume": total, "E": error / total, "D": distance}
+        return named({**figures, "fitted_error": fitted, "E_fitted": fitted / total}, self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """E of a window from the absolute errors of its matrices; D as their mean, weighted by volume."""
@@ -63,7 +77,8 @@ class Reconstruction(Measured):
         released = plain.dropna(subset="D")
         weights = released["volume"].to_numpy()
         distance = float(np.average(released["D"], weights=weights)) if len(released) else float("nan")
-        return named({"absolute_error": error, "E": error / volume, "D": distance}, self.measure)
+        fitted = float(plain["fitted_error"].sum(skipna=False)) / volume
+        return named({"absolute_error": error, "E": error / volume, "E_fitted": fitted, "D": distance}, self.measure)
 
 
 def _absolute_difference(given: np.ndarray, held: np.ndarray, all_given: float) -> float:

@@ -15,6 +15,8 @@ from odanon.errors import OdanonError
 from odanon.metrics import kernels
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.reconstruct.layout import Layout
+from odanon.reconstruct.rests import Regions, is_rest_row
 
 Measure = Literal["trips", "persons", "weight"]
 
@@ -53,17 +55,44 @@ class Volumes:
 
     @property
     def tiles(self) -> npt.NDArray[np.int64]:
-        """|o| + |d| of every flow."""
-        return self._sizes[0] + self._sizes[1]
+        """|o| + |d| of every flow, and of a rest, whose trips may lie anywhere in its areas for all that readers know."""
+        flows = self.release.flows
+        return flows["origin_tiles"].to_numpy(np.int64) + flows["destination_tiles"].to_numpy(np.int64)
 
     @property
-    def cells(self) -> npt.NDArray[np.float64]:
-        """|o| x |d| of every flow."""
-        return self._sizes[0].astype(np.float64) * self._sizes[1]
+    def coarse(self) -> float:
+        """Volume that only rests tell."""
+        return float(self.flow[is_rest_row(self.release.flows)].sum())
+
+    @cached_property
+    def layout(self) -> Layout | None:
+        """The rows over nested areas; None for boxes."""
+        return Layout.of(self.release)
 
     @cached_property
     def given_back(self) -> npt.NDArray[np.float64]:
-        """What every input pair gets when flows spread evenly over their tile pairs (000 section 4.3)."""
+        """What every input pair gets when rows spread evenly over the tile pairs that they count (000 section 4.3).
+
+        A flow counts all |o| x |d| of its areas, a rest those that no finer row holds.
+        """
+        return self._spread(Regions.of(self.release).layered(self.flow))
+
+    @property
+    def fitted_back(self) -> npt.NDArray[np.float64] | None:
+        """The same with rows spread as all published numbers together suggest; None for areas that do not nest."""
+        layout = self.layout
+        if layout is None:
+            return None
+        leave, enter = layout.fitted(self.flow)
+        density = self._spread(layout.layered(self.flow, leave, enter))
+        by_tile = [
+            layout.by_tile(side, weight, end)
+            for side, weight, end in zip((0, 1), (leave, enter), (self.origin, self.destination), strict=True)
+        ]
+        return density * by_tile[0] * by_tile[1]
+
+    def _spread(self, share: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The sum of the shares of all rows around each pair."""
         release = self.release
         origin, destination = (
             pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
@@ -75,16 +104,10 @@ class Volumes:
             _areas_of_tiles(areas.start, areas.members, int(ends.max(initial=-1)) + 1)
             for areas, ends in ((release.origins, self.origin), (release.destinations, self.destination))
         ]
-        share = (self.flow / self.cells)[order]
         return kernels.spread_over_pairs(
-            self.origin, self.destination, *sides[0], flow_start, destination[order], share, *sides[1],
+            self.origin, self.destination, *sides[0], flow_start, destination[order], share[order], *sides[1],
             len(release.destinations.label),
         )  # fmt: skip
-
-    @property
-    def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        flows = self.release.flows
-        return flows["origin_tiles"].to_numpy(np.int64), flows["destination_tiles"].to_numpy(np.int64)
 
 
 def measures(od: ODMatrix, release: Release) -> list[Measure]:

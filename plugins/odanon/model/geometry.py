@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.h3shape import outline
-from odanon.geo.h3steps import cells_of
+from odanon.geo.h3steps import cells_within
 from odanon.geo.layers import polygonal
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy, IntArray
 from odanon.model.tiles import Tiles
@@ -61,15 +61,12 @@ def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:
 
     Never finer than the tiles; the virtual root is made of its children.
     """
-    import h3
+    return cells_within(h3_names(tree, node), str(tree.label[tree.tiles[0]]), limit)
 
-    names = [tree.label[node]] if tree.label[node] != VIRTUAL_ROOT else tree.label[tree.parent == node].tolist()
-    tops = [cell for name in names for cell in cells_of(name)]
-    resolution = h3.get_resolution(tree.label[tree.tiles[0]])
-    top = h3.get_resolution(tops[0])
-    while resolution > top and sum(h3.cell_to_children_size(cell, resolution) for cell in tops) > limit:
-        resolution -= 1
-    return [child for cell in tops for child in h3.cell_to_children(cell, resolution)]
+
+def h3_names(tree: Hierarchy, node: int) -> tuple[str, ...]:
+    """The zones that a node is made of: itself, unless it is the virtual root."""
+    return (tree.label[node],) if tree.label[node] != VIRTUAL_ROOT else tuple(tree.label[tree.parent == node])
 
 
 def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "Iterator[tuple[int, MultiPolygon]]":

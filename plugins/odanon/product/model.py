@@ -271,7 +271,7 @@ class Product(Section):
     @classmethod
     def _defaults(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            defaults = {"engine": "local", "metrics": ["generalisation", "reconstruction"], "alerts": ["log"]}
+            defaults = {"engine": "local", "metrics": ["generalisation", "reconstruction", "areas"], "alerts": ["log"]}
             value = {**defaults, **value}
         return value
 

@@ -188,7 +188,7 @@ def test_every_installed_metric_can_be_made_and_evaluated() -> None:
         metric = registry.create("metrics", name, {})
         combined = metric.combine(pd.DataFrame([metric.evaluate(od, release)]))
         assert combined
-        assert "equation" in metric.evaluate.__doc__ or name in ("sizes", "surface")
+        assert "equation" in metric.evaluate.__doc__ or name in ("areas", "sizes", "surface")
 
 
 def test_a_noisy_release_tells_no_people_and_no_weights() -> None:

@@ -41,7 +41,7 @@ def test_every_product_in_the_repository_loads() -> None:
 def test_defaults_are_filled_in(tmp_path: Path) -> None:
     product = load_product(write(tmp_path, engine=None, checks=None, trips=None))
     assert product.engine.plugin == "local"
-    assert [metric.plugin for metric in product.metrics] == ["generalisation", "reconstruction"]
+    assert [metric.plugin for metric in product.metrics] == ["generalisation", "reconstruction", "areas"]
     assert product.anonymize.parameters["k"] == 10
 
 

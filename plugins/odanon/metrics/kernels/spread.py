@@ -16,22 +16,20 @@ def spread_over_pairs(
     """
     given = np.zeros(len(pair_origin))
     laid = np.zeros(n_areas)
-    touched = np.empty(n_areas, np.int64)
+    laid_for = np.full(n_areas, -1)
     pair = 0
     while pair < len(pair_origin):
         tile = pair_origin[pair]
-        n_touched = 0
         for i in range(o_start[tile], o_start[tile + 1]):
             for flow in range(flow_start[o_area[i]], flow_start[o_area[i] + 1]):
                 area = flow_destination[flow]
-                if laid[area] == 0.0:
-                    touched[n_touched] = area
-                    n_touched += 1
+                if laid_for[area] != tile:
+                    laid_for[area] = tile
+                    laid[area] = 0.0
                 laid[area] += share[flow]
         while pair < len(pair_origin) and pair_origin[pair] == tile:
             for i in range(d_start[pair_destination[pair]], d_start[pair_destination[pair] + 1]):
-                given[pair] += laid[d_area[i]]
+                if laid_for[d_area[i]] == tile:
+                    given[pair] += laid[d_area[i]]
             pair += 1
-        for i in range(n_touched):
-            laid[touched[i]] = 0.0
     return given
