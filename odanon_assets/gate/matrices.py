@@ -20,11 +20,12 @@ _NEEDED = {"algorithm", "k", "unit", "zoning"}
 def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
     """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
     names = [TOTAL, *_segments(tables)]
-    overlapping = algorithm_of(facts["parameters"]).overlapping
+    algorithm = algorithm_of(facts["parameters"])
+    assigned = algorithm.overlapping or algorithm.leaves_out
 
     def matrix(start: datetime, end: datetime, label: str) -> PublishedMatrix:
         segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
-        return _matrix(facts, start, end, segment, lambda: _content(tables, overlapping, start, label))
+        return _matrix(facts, start, end, segment, lambda: _content(tables, assigned, start, label))
 
     moments = [[datetime.fromisoformat(text) for text in pair] for pair in bins]
     return [matrix(start, end, label) for start, end in moments for label in names]
@@ -80,7 +81,7 @@ def _conditions(label: str, attributes: list[str]) -> str:
     return ",".join(f"{quote(a, safe='')}={quote(v, safe='')}" for a, v in zip(attributes, values, strict=True))
 
 
-def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) -> Content:
+def _content(tables: Tables, assigned: bool, time_bin: datetime, label: str) -> Content:
     """What one segment of a time bin shows: its part of the flows that are split, or all that are not."""
     here = [("time_bin", "==", pd.Timestamp(time_bin))]
     rows = pd.read_parquet(tables.rows, filters=here if label == TOTAL else [*here, ("segment", "==", label)])
@@ -94,7 +95,7 @@ def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) 
         inside = pd.MultiIndex.from_frame(flows[ENDS]).isin(pd.MultiIndex.from_frame(split[ENDS]))
         shown = ~inside if label == TOTAL else inside
     assignment = None
-    if overlapping:
+    if assigned:
         assignment = pd.read_parquet(tables.folder / "assignment.parquet", filters=here)
         flow = assignment["flow"].to_numpy(np.int64)
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))

@@ -111,6 +111,7 @@ class _Author:
     promise: Promise
     verifiable: bool
     overlapping: bool
+    leaves_out: bool
     sentence: str
 
     @classmethod
@@ -119,7 +120,8 @@ class _Author:
         if missing := registry.lacks("anonymize", type(anonymizer)):
             raise OdanonError(f"{name} has no {' and no '.join(missing)}; inherit from odanon.api.Anonymizer")
         try:
-            verifiable, overlapping = bool(anonymizer.verifiable), bool(anonymizer.overlapping)
+            verifiable = bool(anonymizer.verifiable)
+            overlapping, leaves_out = bool(anonymizer.overlapping), bool(anonymizer.leaves_out)
             parameters = parameters_of(anonymizer)
             promise = Promise.of(parameters)
             sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
@@ -127,7 +129,7 @@ class _Author:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, _one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, _one_line(sentence))
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
@@ -174,9 +176,10 @@ def _judged(
     if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
         return made, findings
     release = redrawn(made, origins, destinations)
+    how = {"overlapping": author.overlapping, "leaves_out": author.leaves_out}
     for asked in {author.promise: None, promise or author.promise: None}:
         if author.verifiable:
-            findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
+            findings += release_findings(rows, release, origins, destinations, asked, **how)
         else:
             findings += noisy_findings(release, origins, destinations, asked)
     return release, findings

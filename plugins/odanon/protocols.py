@@ -121,6 +121,7 @@ class Anonymizes(Protocol):
     """
 
     overlapping: ClassVar[bool]
+    leaves_out: ClassVar[bool]
     verifiable: ClassVar[bool]
 
     @property

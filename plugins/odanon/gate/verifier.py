@@ -49,6 +49,7 @@ def verify(
     suppressed_trips: int,
     assignment: pd.DataFrame | None = None,
     overlapping: bool = False,
+    leaves_out: bool = False,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
@@ -57,7 +58,8 @@ def verify(
     without traffic, n_tiles. With unit trips, `rows` needs no person. With a `contribution_cap`, a flow's trips
     must be those of each person up to the cap. An `assignment` (origin, destination, trips, flow; -1 = suppressed)
     says which flow each tile pair counts in and must be right. Areas of one flow must not overlap those of another,
-    unless flows are `overlapping`: then every pair must lie inside the flow that the assignment names.
+    unless flows are `overlapping`: then every pair must lie inside the flow that the assignment names. A release that
+    `leaves_out` may suppress pairs inside a flow, which then count for nothing; any other must count them.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
@@ -71,6 +73,10 @@ def verify(
     else:
         coverage = Coverage.of(areas[0], areas[1], *lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
+        if leaves_out:
+            assert assignment is not None
+            left = pairs.numbers(assignment[assignment["flow"] < 0])
+            pair_flow[left[left >= 0]] = -1
         findings.append(_shared(coverage))
     if assignment is not None:
         findings.append(_misassigned(pairs, pair_flow, assignment))
