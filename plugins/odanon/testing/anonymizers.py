@@ -127,13 +127,13 @@ def _check_kept_limit(cls: type[Anonymizer], limit: str, asked: dict[str, Any]) 
         rows = rows.assign(weight=1.5 * rows["trips"] * (1 + rows["person"] % 6))  # some weigh six times as much
         try:
             limited = released(promising(cls, **asked), rows, tree)
+            made += 1
+            if limit == "report_small":
+                silent = released(promising(cls, **{**asked, "report_small": False}), rows, tree)
+                large += _lost(silent) >= _LARGE
+                fewer += _lost(limited) < _lost(silent)
         except OdanonError:
             continue  # what cannot be done may be refused
-        made += 1
-        if limit == "report_small":
-            silent = released(promising(cls, **{**asked, "report_small": False}), rows, tree)
-            large += _lost(silent) >= _LARGE
-            fewer += _lost(limited) < _lost(silent)
     assert made, f"{cls.__name__} names {limit} in `keeps` and refuses every matrix with it"
     assert fewer or not large, f"{cls.__name__} names report_small in `keeps` and never leaves out less with it"
 

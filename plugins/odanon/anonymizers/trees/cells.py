@@ -46,6 +46,12 @@ class Cells:
             )
         )
 
+    def told_nowhere(self, at_most: int) -> int:
+        """What is left out once small volumes are reported, if the promise asks for that; counts as `left_out` does."""
+        if self.problem.anonymizer.report_small:
+            return self.solution({}).told_nowhere
+        return self.left_out(at_most)
+
     def solution(self, figures: dict[str, Any]) -> Solution:
         """Every pair at the areas of its cell, or nowhere when the cell breaks the promise."""
         problem, pairs = self.problem, self.problem.od.pairs
@@ -67,14 +73,14 @@ def first_within_budget(problem: Problem, choices: int, cells: Callable[[int], C
     """The first of the choices, ordered from fine to coarse, that leaves out no more than the budget.
 
     A coarser choice joins cells, so what is published stays so and bisection finds the first, except where areas may be
-    too large or persons too dominant: there every choice is tried in order.
+    too large, persons too dominant, or what is left for a rest too small: there every choice is tried in order.
     """
     budget = problem.anonymizer.budget(problem.volume)
 
     def fine(choice: int) -> bool:
-        return cells(choice).left_out(budget) <= budget
+        return cells(choice).told_nowhere(budget) <= budget
 
-    if joins_keep_promise(problem):
+    if joins_keep_promise(problem) and not problem.anonymizer.report_small:
         found = bisect_left(range(choices), True, key=fine)
     else:
         found = next((choice for choice in range(choices) if fine(choice)), choices)
@@ -86,7 +92,7 @@ def first_within_budget(problem: Problem, choices: int, cells: Callable[[int], C
 def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
     """An error with the share that `suppression` must allow when the cells leave out more than it does."""
     volume = cells.problem.volume
-    lost = cells.left_out(volume)
+    lost = cells.told_nowhere(volume)
     if lost <= cells.problem.anonymizer.budget(volume):
         return
     share = -(-1000 * lost // volume) / 1000

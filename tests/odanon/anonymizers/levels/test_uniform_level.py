@@ -107,6 +107,18 @@ def test_cells_of_k_minus_1_are_suppressed_and_cells_of_k_are_not():
     assert flows(UniformLevel(k=5, unit="trips", level=2, suppression=0.3), rows) == [["b", "c", 5], ["c", "c", 6]]
 
 
+def test_the_budget_is_tested_after_small_volumes_are_reported():
+    rows = [("a", "a", 9), ("a", "b", 3), ("a", "c", 3), ("b", "b", 9), ("c", "c", 9)]
+    fine = [["a", "a", 9], ["b", "b", 9], ["c", "c", 9]]
+    told = flows(UniformLevel(k=5, unit="trips", suppression=0, report_small=True), rows)
+    assert [flow for flow in told if not flow[1].startswith("rest of")] == fine
+    assert [flow[2] for flow in told if flow[1].startswith("rest of a")] == [6]
+    assert flows(UniformLevel(k=5, unit="trips", suppression=0), rows) == [["r", "r", 33]]
+    asked = {"k": 5, "unit": "trips", "suppression": 0, "report_small": True}
+    for promise in (UniformLevel(level=2, **asked), Suppression(**asked)):
+        assert sum(flow[2] for flow in flows(promise, rows)) == 33
+
+
 def test_a_single_flow_and_areas_of_one_tile():
     assert flows(Suppression(k=5, unit="trips"), [("a", "c", 5)]) == [["a", "c", 5]]
     assert flows(UniformLevel(k=5, unit="trips"), [("a", "c", 5)]) == [["a", "c", 5]]
