@@ -41,11 +41,34 @@ def test_origin_areas_are_closest_to_the_target_outflow(instance: Instance, v_ta
     outflow = [int(od.trips[instance.below(o, instance.destinations.root)].sum()) for o in range(len(tree))]
 
     def penalty(nodes) -> float:
-        return sum((v_target - outflow[o]) ** 2 for o in nodes if outflow[o])
+        """Of the kept nodes, empty ones included, and of those that lie beside them and are not in the tree."""
+        split = {up for node in nodes for up in above(tree, node)}
+        absent = sum(missing_children(tree, node) for node in split)
+        return sum((v_target - outflow[o]) ** 2 for o in nodes) + absent * v_target**2
 
     areas = areas_of(problem_of(instance, AtgDual(unit="trips")), v_target)
-    assert penalty(areas) == min(penalty(cut) for cut in cuts(tree, tree.root))
+    every = cuts(tree, tree.root)
+    fitting = [cut for cut in every if {o for o in cut if outflow[o]} == set(areas.tolist())]
+    assert min(map(penalty, fitting)) == min(map(penalty, every))
     assert sum(outflow[o] for o in areas) == od.volume
+
+
+def above(tree: Hierarchy, node: int) -> list[int]:
+    up = int(tree.parent[node])
+    return [] if up < 0 else [up, *above(tree, up)]
+
+
+def missing_children(tree: Hierarchy, node: int) -> int:
+    """Children that the sizes count and the tree does not hold, as large as the largest that it holds."""
+    sizes = tree.n_tiles[tree.parent == node]
+    return int(np.ceil((tree.n_tiles[node] - sizes.sum()) / sizes.max()))
+
+
+def test_empty_areas_pay_too_so_that_what_is_near_them_is_joined():
+    tree = Hierarchy.from_parents(["a", "b", "c", "d", "left", "right", "root"], [4, 4, 5, 5, 6, 6, -1], kind="test")
+    emitted = np.array([10, 0, 10, 9])
+    areas = areas_emitting(tree, emitted, np.ones(len(tree), dtype=bool), 10.0)
+    assert tree.label[areas].tolist() == ["left", "c", "d"]  # b alone would cost as much as no trip at all
 
 
 @settings(max_examples=80, deadline=None)
