@@ -36,7 +36,7 @@ def hierarchy(
         raise OdanonError(
             f"{product.product} {day}: areas of the hierarchy {product.hierarchy.plugin} would list only tiles that somebody"
             " visited, which tells where single people were; use the hierarchy h3 with coverage full, or a zoning that knows"
-            " all its tiles: polygons, antennas, a grid with bounds"
+            " all its tiles: polygons, antennas, a grid with bounds or a boundary"
         )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
