@@ -30,6 +30,7 @@ from odanon_assets.derived.folders import Derived
 from odanon_assets.gate.decision import let_pass
 from odanon_assets.gate.evidence import SEGMENTS, confirm
 from odanon_assets.gate.facts import release_facts
+from odanon_assets.gate.matrices import algorithm_of
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
@@ -107,7 +108,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
         "title": product.title,
         "owner": product.owner,
         "licence": product.publish.licence,
-        "promise": Promise.of(parameters).sentence,
+        "promise": Promise.of(parameters).told(budgeted=algorithm_of(parameters).budgeted),
         "metrics": metrics,
         "figures": _declarations(metrics),
         "input_counts": figures["input_counts"],

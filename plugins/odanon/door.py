@@ -98,7 +98,7 @@ def release(
     if findings:
         raise RefusedError(author.name, added_up(findings))
     figures = _measured(matrices, releases, metrics)
-    sentence = promise.sentence if promise and author.verifiable else author.sentence
+    sentence = author.told(promise) if promise and author.verifiable else author.sentence
     return Released(releases, figures, author.parameters, author.verifiable, sentence, cpu_s, peak_mb)
 
 
@@ -112,6 +112,7 @@ class _Author:
     verifiable: bool
     overlapping: bool
     leaves_out: bool
+    budgeted: bool
     sentence: str
 
     @classmethod
@@ -123,13 +124,18 @@ class _Author:
             verifiable = bool(anonymizer.verifiable)
             overlapping, leaves_out = bool(anonymizer.overlapping), bool(anonymizer.leaves_out)
             parameters = parameters_of(anonymizer)
-            promise = Promise.of(parameters)
-            sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
+            promise, budgeted = Promise.of(parameters), bool(anonymizer.budgeted)
+            own = f"not verified, by its own word: {anonymizer.sentence}"
+            sentence = promise.told(budgeted=budgeted) if verifiable else own
         except Exception as error:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, _one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, budgeted, _one_line(sentence))
+
+    def told(self, promise: Promise) -> str:
+        """A promise that a release of this anonymiser was verified against, in words."""
+        return promise.told(budgeted=self.budgeted)
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""

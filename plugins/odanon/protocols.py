@@ -122,6 +122,7 @@ class Anonymizes(Protocol):
 
     overlapping: ClassVar[bool]
     leaves_out: ClassVar[bool]
+    budgeted: ClassVar[bool]
     verifiable: ClassVar[bool]
 
     @property

@@ -44,6 +44,8 @@ class Anonymizer(Promise, ABC):
     why_not: ClassVar[str] = ""
     # Whether flows may share tile pairs, as clusters in space do; then each pair counts in its assigned flow.
     overlapping: ClassVar[bool] = False
+    # Whether releases leave out no more than `suppression`; if not, they say so.
+    budgeted: ClassVar[bool] = True
     # Whether pairs between the areas of a flow may be left out of it, as a filter before the search does.
     leaves_out: ClassVar[bool] = False
     # Whether flows are true counts, which the verifier can prove; noisy ones cannot be published.

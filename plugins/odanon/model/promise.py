@@ -60,6 +60,10 @@ class Promise:
         weaker += [name for name in _AT_MOST if (getattr(self, name) or inf) > (getattr(other, name) or inf)]
         return weaker
 
+    def told(self, *, budgeted: bool) -> str:
+        """The promise in words, and whether trips may be left out without limit."""
+        return self.sentence if budgeted else f"{self.sentence}; how many trips are left out is not limited"
+
     @property
     def sentence(self) -> str:
         """The promise in words for the readers of a release."""

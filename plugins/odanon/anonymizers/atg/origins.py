@@ -33,8 +33,6 @@ class Trial:
         return (2 * origins - line.A) / line.K if line.K else -np.inf
 
     def publish(self, v_target: float) -> Solution:
-        if self.forest.problem.least > self.found.right.K:
-            raise BudgetError("lambda_ leaves out more than the budget allows; raise lambda_ or suppression")
         forest, found = self.forest, self.found
         if self.spend:
             found = forest.within_budget(found.right.lambda_)
