@@ -18,7 +18,7 @@ from odanon.product import Product
 from odanon.protocols import Anonymizes
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
-from odanon_assets.gate.evidence import SEGMENTS
+from odanon_assets.gate.evidence import METHOD, SEGMENTS
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, origin_of
@@ -52,7 +52,10 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
         if product.segmented:
             split = _split(read_rows(lake, product, day), matrices, releases, tree)
             write_parquet(split, folder / SEGMENTS)
-        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters}}
+        figures: dict[str, Any] = {
+            "parameters": {"algorithm": product.anonymize.plugin, **parameters},
+            **{name: bool(getattr(anonymize, name)) for name in METHOD},
+        }
         made_with = {
             "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
             "anonymize": {"plugin": product.anonymize.plugin, **parameters},

@@ -175,10 +175,11 @@ def _left_out(
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
     """Tiles in which trips start and end; ready rows may name them. None outside the zoning."""
     if "origin" in trips:
-        origin, destination = trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
+        origin, destination = (trips[side].to_numpy(object, copy=True) for side in ("origin", "destination"))
         known = pd.Index(_inside(pd.unique(np.concatenate([origin, destination])), zoning))
-        inside = [np.where(known.get_indexer(side) >= 0, side, None) for side in (origin, destination)]
-        return inside[0], inside[1]
+        for side in (origin, destination):
+            side[known.get_indexer(side) < 0] = None
+        return origin, destination
     # Most places end one trip and start the next: each is looked up once.
     ends = np.empty(2 * len(trips), np.complex128)
     ends.real = np.concatenate([trips["o_lat"], trips["d_lat"]])
