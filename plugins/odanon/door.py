@@ -239,7 +239,7 @@ def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, 
 
 def _reaches(od: ODMatrix, promise: Promise) -> bool:
     """Whether the whole matrix, published as one flow, would keep the promise."""
-    if _units(od, promise) < max(promise.k, promise.k_areas or 0):
+    if _units(od, promise) < max(promise.k, promise.k_areas or 0) or min(od.visited) < promise.min_visited:
         return False
     # A matrix without weights goes on to the anonymiser, which says what is missing.
     return promise.k_population is None or od.weight is None or od.weight.sum() >= promise.k_population

@@ -102,6 +102,9 @@ def units(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> int:
 def allowed(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> bool:
     """The promise of a flow."""
     enough = units(od, rows, promise) >= promise.k
+    enough = (
+        enough and min(len(set(side[rows].tolist())) for side in (od.origin, od.destination)) >= promise.min_visited
+    )
     if promise.k_population is not None:
         enough = enough and float(od.weight[rows].sum()) >= promise.k_population
     if promise.max_dominance is not None:
@@ -208,6 +211,8 @@ def limits(cls: type) -> st.SearchStrategy:
             {"unit": "population", "k_population": 3.25},
             {"unit": "persons", "min_tiles": 2},
             {"unit": "trips", "min_tiles": 3},
+            {"unit": "persons", "min_visited": 2},
+            {"unit": "trips", "min_visited": 2},
             {"unit": "persons", "k_areas": 5, "report_small": False},
             {"unit": "trips", "k_areas": 12, "report_small": False},
             {"unit": "persons", "max_tiles": 3},

@@ -16,6 +16,7 @@ LIMITS = {
     "k_population": None,
     "k_areas": None,
     "min_tiles": 1,
+    "min_visited": 1,
     "max_tiles": None,
     "max_dominance": None,
     "contribution_cap": None,
@@ -86,6 +87,11 @@ class Anonymizer(Promise, ABC):
                     f"the whole matrix holds fewer than {name} = {getattr(self, name)} {self.unit};"
                     f" use a longer window or a smaller {name}"
                 )
+        if min(od.visited) < self.min_visited:
+            raise OdanonError(
+                f"trips start, or end, in fewer than min_visited = {self.min_visited} tiles in all; use finer tiles, a longer"
+                " window or a smaller min_visited"
+            )
         if self.k_population is not None and od.weight is None:
             raise OdanonError("unit population needs a weight on every row and this matrix has none; give one")
 

@@ -82,6 +82,7 @@ def verify(
         findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
     findings += _people(counted, flows, promise)
+    findings.append(_visited(pairs, pair_flow, len(flows), promise.min_visited))
     if promise.k_areas is not None:
         k, unit = promise.k_areas, promise.unit
         below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k, unit=unit)
@@ -211,6 +212,16 @@ def _zones(
             Finding("max-tiles", above, f"{side} areas of more than {most} tiles"),
         ]
     return findings
+
+
+def _visited(pairs: _Pairs, pair_flow: Ints, n_flows: int, least: int) -> Finding:
+    """Flows whose trips start, or end, in too few different tiles."""
+    inside = pair_flow >= 0
+    few = np.zeros(n_flows, dtype=bool)
+    for tile in np.divmod(pairs.key, max(len(pairs.names[1]), 1)):
+        used = pd.DataFrame({"flow": pair_flow[inside], "tile": tile[inside]}).drop_duplicates()
+        few |= np.bincount(used["flow"], minlength=n_flows) < least
+    return Finding("min-visited", int(few.sum()), f"flows whose trips start, or end, in fewer than {least} tiles")
 
 
 def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Finding]:

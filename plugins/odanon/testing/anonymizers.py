@@ -29,6 +29,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "k_population": {"unit": "population", "k_population": 12.0, "suppression": 0.6},
     "k_areas": {"k_areas": 9, "report_small": False, "suppression": 0.6},
     "min_tiles": {"min_tiles": 2, "suppression": 0.6},
+    "min_visited": {"min_visited": 2, "suppression": 0.6},
     "max_tiles": {"max_tiles": 3, "suppression": 0.1},
     "max_dominance": {"max_dominance": 0.4, "suppression": 0.6},
     "contribution_cap": {"contribution_cap": 1, "suppression": 0.6},

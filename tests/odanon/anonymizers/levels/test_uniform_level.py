@@ -69,7 +69,9 @@ def test_a_given_level_or_tile_pairs_are_published_or_the_share_they_need_is_tol
     volume = instance.od.volume
     shared = {name: value for name, value in parameters_of(base).items() if name != "level"}
     tiles = {int(tile) for tile in instance.origins.tiles}, {int(tile) for tile in instance.destinations.tiles}
-    choices: list[tuple[type, dict, tuple[Cut, Cut]]] = [(Suppression, {}, tiles)] if base.min_tiles == 1 else []
+    choices: list[tuple[type, dict, tuple[Cut, Cut]]] = (
+        [(Suppression, {}, tiles)] if base.min_tiles == base.min_visited == 1 else []
+    )
     choices += [(UniformLevel, {"level": level}, cuts) for level, cuts in cuts_by_level(instance).items()]
     for cls, extra, cuts in choices:
         lost = needed(instance, base, cuts)
