@@ -1,5 +1,6 @@
 """The sixth stage: the matrices of a day anonymised, and what of them can be shown by segment."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
 from odanon.gate.audit.published import TOTAL
 from odanon.model.files.releases import write_releases
+from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
@@ -39,6 +41,9 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
+        if anonymize.overlapping:  # boxes ask which tiles they touch
+            ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
+            matrices = {at: replace(od, ground=ground) for at, od in matrices.items()}
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
             promised = product.anonymize.promise
             made = door.release(matrices, tree, anonymize, promised, metrics=())

@@ -13,12 +13,14 @@ from odanon.anonymizers.places.boxes import BoxSide
 from odanon.anonymizers.places.evidence import Evidence
 from odanon.anonymizers.trees.arrays import Entries, Marks, Test, fixed_weights, number_of_people
 from odanon.errors import OdanonError
+from odanon.geo.arrays import ObjectArray
 from odanon.geo.crs import local_crs, to_metres
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
 
+_IRREGULAR = ("polygons", "voronoi")  # tiles that a centroid does not tell the outline of
 _CENTIMETRES = 100  # whole ones, so that distances are exact and equal everywhere
 
 # What boxes around flows can keep besides k; min_tiles by the tiles in use on each side, as min_visited.
@@ -57,9 +59,23 @@ class PointProblem:
         """Both hierarchies with their centroids on one plane."""
         trees = self.origins, self.destinations
         lat, lon = (np.concatenate([_centroids(tree)[axis] for tree in trees]) for axis in (0, 1))
-        x, y = (np.rint(_CENTIMETRES * metres).astype(np.int64) for metres in to_metres(lat, lon, local_crs(lat, lon)))
+        crs = local_crs(lat, lon)
+        x, y = (np.rint(_CENTIMETRES * metres).astype(np.int64) for metres in to_metres(lat, lon, crs))
         n = self.origins.n_leaves
-        return BoxSide(self.origins, x[:n], y[:n]), BoxSide(self.destinations, x[n:], y[n:])
+        return (
+            BoxSide(self.origins, x[:n], y[:n], self._outlines(self.origins, crs)),
+            BoxSide(self.destinations, x[n:], y[n:], self._outlines(self.destinations, crs)),
+        )
+
+    def _outlines(self, tree: Hierarchy, crs: str) -> ObjectArray | None:
+        """The polygons of irregular tiles in centimetres; None where nobody knows them, or centroids tell enough."""
+        tiles = None if self.od.ground is None else self.od.ground.tiles
+        if tiles is None or tiles.kind not in _IRREGULAR:
+            return None
+        import shapely
+
+        shapes = tiles.geometry[np.searchsorted(tiles.label, tree.label[tree.tiles])]
+        return shapely.transform(shapes, lambda xy: np.column_stack(to_metres(xy[:, 1], xy[:, 0], crs)) * _CENTIMETRES)
 
     @cached_property
     def points(self) -> Points:
