@@ -1,5 +1,6 @@
 """The sixth stage: the matrices of a day anonymised, and what of them can be shown by segment."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
 from odanon.gate.audit.published import TOTAL
 from odanon.model.files.releases import write_releases
+from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
@@ -18,7 +20,7 @@ from odanon.product import Product
 from odanon.protocols import Anonymizes
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
-from odanon_assets.gate.evidence import SEGMENTS
+from odanon_assets.gate.evidence import METHOD, SEGMENTS
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, origin_of
@@ -40,6 +42,9 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
+        if anonymize.overlapping:  # boxes ask which tiles they touch
+            ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
+            matrices = {at: replace(od, ground=ground) for at, od in matrices.items()}
         with time_limit(product.checks.max_anonymize, f"{product.product} {day}: {product.anonymize.plugin}"):
             promised = product.anonymize.promise
             made = door.release(matrices, tree, anonymize, promised, metrics=())
@@ -55,7 +60,7 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
             write_parquet(split, folder / SEGMENTS)
         figures: dict[str, Any] = {
             "parameters": {"algorithm": product.anonymize.plugin, **parameters},
-            "overlapping": bool(anonymize.overlapping),
+            **{name: bool(getattr(anonymize, name)) for name in METHOD},
         }
         made_with = {
             "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],

@@ -1,21 +1,20 @@
 """The fifth stage: the tree that says which tiles may be joined."""
 
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.hierarchies.over import tree_over
 from odanon.model.figure import Figure
 from odanon.model.files.tiles import write_tiles
 from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
 from odanon.plugin import parameters_of
 from odanon.product import Product
-from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
+from odanon.protocols import HierarchyBuilder, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry
@@ -35,12 +34,12 @@ def hierarchy(
     rows = read_rows(lake, product, day)
     if rows.empty:
         raise OdanonError(f"{product.product} {day}: there are no trips, so there is nothing to publish")
-    tree = day_tree(zoning, hierarchy, rows)
+    _, tree = tree_over(zoning, hierarchy, tile_labels(rows))
     if tree.coverage != "full":
         raise OdanonError(
             f"{product.product} {day}: areas of the hierarchy {product.hierarchy.plugin} would list only tiles that somebody"
             " visited, which tells where single people were; use the hierarchy h3 with coverage full, or a zoning that knows"
-            " all its tiles: polygons, antennas, a grid with bounds"
+            " all its tiles: polygons, antennas, a grid with bounds or a boundary"
         )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
@@ -51,16 +50,6 @@ def hierarchy(
         return write_figures(
             folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
         )
-
-
-def day_tree(zoning: Zoning, hierarchy: HierarchyBuilder, rows: pd.DataFrame) -> Hierarchy:
-    """The hierarchy over every zone where the zoning knows them all, else over the tiles with traffic.
-
-    Over every zone, areas do not tell which zones were visited, and days share their areas.
-    """
-    if not isinstance(zoning, KnowsEveryTile):
-        return hierarchy.build(zoning.tiles(tile_labels(rows)))
-    return replace(hierarchy.build(zoning.tiles(zoning.every_label)), coverage="full")
 
 
 def read_tree(lake: Lake, product: Product, day: date) -> Hierarchy:

@@ -179,10 +179,10 @@ def _left_out(
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
     """Tiles in which trips start and end; ready rows may name them. None outside the zoning."""
     if "origin" in trips:
-        origin, destination = trips["origin"].to_numpy(object), trips["destination"].to_numpy(object)
-        if isinstance(zoning, KnowsEveryTile):
-            known = pd.Index(zoning.every_label)
-            origin, destination = (np.where(known.get_indexer(side) >= 0, side, None) for side in (origin, destination))
+        origin, destination = (trips[side].to_numpy(object, copy=True) for side in ("origin", "destination"))
+        known = pd.Index(_inside(pd.unique(np.concatenate([origin, destination])), zoning))
+        for side in (origin, destination):
+            side[known.get_indexer(side) < 0] = None
         return origin, destination
     # Most places end one trip and start the next: each is looked up once.
     ends = np.empty(2 * len(trips), np.complex128)
@@ -191,6 +191,17 @@ def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
     code, place = pd.factorize(ends, use_na_sentinel=False)
     tile = zoning.assign(place.real, place.imag)[code]
     return tile[: len(trips)], tile[len(trips) :]
+
+
+def _inside(labels: np.ndarray, zoning: Zoning) -> np.ndarray:
+    """The labels that are of the zoning; where it has no list of tiles, those whose centre lies inside."""
+    if isinstance(zoning, KnowsEveryTile):
+        return zoning.every_label
+    named = labels[pd.notna(labels)]
+    if not len(named):
+        return named
+    tiles = zoning.tiles(named)
+    return tiles.label[pd.notna(zoning.assign(tiles.lat, tiles.lon))]
 
 
 def _ready_rows(

@@ -43,12 +43,11 @@ def budget(product: Product, lake: Lake, day: date) -> Verdict:
         figures["S_share"],
         coarse_share(figures["S_share"], figures.get("left_out_people", 0), product.anonymize.promise.k),
     )
+    said = f"about {told:.0%} of the trips are suppressed"
+    if not product.anonymize.instance.budgeted:
+        return Verdict(True, f"{said}; {product.anonymize.plugin} has no budget", {"S": told})
     most = getattr(product.anonymize.instance, "suppression", 1.0)
-    return Verdict(
-        share <= most + 1e-9,
-        f"about {told:.0%} of the trips are suppressed; the budget is {most:.0%}",
-        {"S": told},
-    )
+    return Verdict(share <= most + 1e-9, f"{said}; the budget is {most:.0%}", {"S": told})
 
 
 def sealed(product: Product, lake: Lake, day: date) -> Verdict:

@@ -30,6 +30,7 @@ from odanon_assets.stores.interface import Store, days_near, shares_input
 
 ROWS = "person_rows.parquet"
 SEGMENTS = "segments.parquet"  # beside the flows of everybody: those shown by segment, with each segment's part
+METHOD = ("overlapping", "leaves_out", "budgeted")  # what the class of an anonymiser says of its releases
 _FACTS, _VISIBLE = "release.json", "published.json"
 
 
@@ -40,19 +41,23 @@ class Tables:
     rows: Path
     folder: Path  # flows, areas, assignment and, for products with segments, SEGMENTS
     overlapping: bool  # whether flows may share tile pairs; the assignment then says in which one a pair counts
+    leaves_out: bool  # whether pairs between the areas of a flow may be left out of it; the assignment says which
 
     @classmethod
     def of_day(cls, product: Product, lake: Lake, day: date) -> "Tables":
-        """The tables of the last run of a day; a method of another package tells with them whether its flows overlap."""
-        told = lake.figures(product.product, "anonymized", day)
-        algorithm = told["parameters"]["algorithm"]
-        if registry.is_ours("anonymize", algorithm):
-            method: Any = registry.find("anonymize", algorithm).cls
-            overlapping = method.overlapping
-        else:
-            overlapping = told.get("overlapping") is True
+        """The tables of the last run of a day."""
+        how = method_of(lake.figures(product.product, "anonymized", day))
         folder = lake.read(product.product, "anonymized", day)
-        return cls(lake.read(product.product, "od", day) / ROWS, folder, overlapping)
+        return cls(lake.read(product.product, "od", day) / ROWS, folder, how["overlapping"], how["leaves_out"])
+
+
+def method_of(told: dict[str, Any]) -> dict[str, bool]:
+    """How a method publishes, from the figures of its stage; one of another package has told it there."""
+    algorithm = told["parameters"]["algorithm"]
+    if registry.is_ours("anonymize", algorithm):
+        method: Any = registry.find("anonymize", algorithm).cls
+        return {name: getattr(method, name) for name in METHOD}
+    return {name: told.get(name) is True for name in METHOD}
 
 
 def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
@@ -64,7 +69,7 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
         bins = time_bins(product, tables, day)
         keys = origin_of(lake, product.product, "anonymized", day)["keys"]
         told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": keys}
-        told["overlapping"] = tables.overlapping
+        told |= {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
         (draft / _FACTS).write_text(to_json(told))
 
 
@@ -118,7 +123,8 @@ def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list
         return None
     told = json.loads((folder / _FACTS).read_text())
     # Earlier versions did not tell; the assignment is right of flows that do not overlap as well.
-    return Tables(folder / ROWS, folder, told.get("overlapping", True)), told["time_bins"]
+    how = told.get("overlapping", True), told.get("leaves_out", True)
+    return Tables(folder / ROWS, folder, *how), told["time_bins"]
 
 
 def time_bins(product: Product, tables: Tables, day: date) -> list[list[str]]:

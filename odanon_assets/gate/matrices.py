@@ -87,7 +87,7 @@ def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
         inside = pd.MultiIndex.from_frame(flows[ENDS]).isin(pd.MultiIndex.from_frame(split[ENDS]))
         shown = ~inside if label == TOTAL else inside
     assignment = None
-    if tables.overlapping:
+    if tables.overlapping or tables.leaves_out:
         assignment = pd.read_parquet(tables.folder / "assignment.parquet", filters=here)
         flow = assignment["flow"].to_numpy(np.int64)
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))

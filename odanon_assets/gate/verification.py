@@ -35,6 +35,7 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     releases = read_releases(tables.folder, tree, tree, parameters)
     split = _by_bin(pd.read_parquet(tables.folder / SEGMENTS)) if product.segmented else {}
     bins = _by_bin(rows)
+    how = {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
     told = {
         *split,
         *(at for name in _TIMED for at in _by_bin(pd.read_parquet(tables.folder / name, columns=["time_bin"]))),
@@ -46,12 +47,12 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     ]
     for at in sorted(bins.keys() & releases.keys()):
         release, here = releases[at], bins[at].drop(columns="time_bin")
-        findings += release_findings(here, release, tree, tree, promise, overlapping=tables.overlapping)
+        findings += release_findings(here, release, tree, tree, promise, **how)
         told_by_areas = sum(telling(areas, tree) for areas in (release.origins, release.destinations))
         findings.append(Finding("visited-areas", told_by_areas, "areas that list only tiles that somebody visited"))
         if at in split:
             areas = area_tables(release, tree, tree)
-            findings += _verify_segments(here, release, split[at], areas, tables.overlapping, promise)
+            findings += _verify_segments(here, release, split[at], areas, how, promise)
     return added_up(findings)
 
 
@@ -68,7 +69,7 @@ def _verify_segments(
     release: Release,
     split: pd.DataFrame,
     areas: tuple[pd.DataFrame, pd.DataFrame],
-    overlapping: bool,
+    how: dict[str, bool],
     promise: Promise,
 ) -> list[Finding]:
     """Each segment's part of the flows that are split keeps the promise, and no part of such a flow is missing."""
@@ -101,8 +102,8 @@ def _verify_segments(
             promise,
             suppressed_trips=int(told.loc[told["flow"] < 0, "trips"].sum()),
             assignment=told,
-            overlapping=overlapping,
             beside=release.flows[~np.isin(np.arange(n_flows), number[mine])].astype(dict.fromkeys(ENDS, "str")),
+            **how,
         )
     return findings
 

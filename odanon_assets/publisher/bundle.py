@@ -28,7 +28,7 @@ from odanon.report.release import render_release
 from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
-from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
@@ -43,7 +43,8 @@ _DIGITS = 3  # of public figures that do not tell what was left out
 def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     """The public tables, report and manifest of a day; the same bytes for the same input."""
     name, facts = product.product, release_facts(product, lake, day)
-    release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
+    made = lake.figures(name, "anonymized", day)
+    release, parameters = facts["release_id"], made["parameters"]
     tree = from_parquet(lake.read(name, "hierarchy", day) / "tree.parquet")
     flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
@@ -62,7 +63,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "title": product.title,
         "owner": product.owner,
         "licence": product.publish.licence,
-        "promise": Promise.of(parameters).sentence,
+        "promise": Promise.of(parameters).told(budgeted=method_of(made)["budgeted"]),
         "metrics": metrics,
         "figures": _declarations(metrics, known),
         "input_counts": figures["input_counts"],

@@ -16,6 +16,7 @@ from odanon.anonymizers.anonymizer import ALL_LIMITS, LIMITS, Anonymizer
 from odanon.checking import CheckedDay, Verdict
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
+from odanon.hierarchies.over import tree_over
 from odanon.model.areas import Areas
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
@@ -87,6 +88,7 @@ __all__ = [
     "parameters_of",
     "plugin",
     "release",
+    "tree_over",
 ]
 
 

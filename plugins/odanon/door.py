@@ -95,7 +95,7 @@ def release(
     if findings:
         raise RefusedError(author.name, added_up(findings))
     figures = _measured(matrices, releases, metrics)
-    sentence = promise.sentence if promise and author.verifiable else author.sentence
+    sentence = author.told(promise) if promise and author.verifiable else author.sentence
     return Released(releases, figures, author.parameters, author.verifiable, sentence, cpu_s, peak_mb)
 
 
@@ -108,6 +108,8 @@ class _Author:
     promise: Promise
     verifiable: bool
     overlapping: bool
+    leaves_out: bool
+    budgeted: bool
     sentence: str
 
     @classmethod
@@ -116,15 +118,21 @@ class _Author:
         if missing := registry.lacks("anonymize", type(anonymizer)):
             raise OdanonError(f"{name} has no {' and no '.join(missing)}; inherit from odanon.api.Anonymizer")
         try:
-            verifiable, overlapping = bool(anonymizer.verifiable), bool(anonymizer.overlapping)
+            verifiable = bool(anonymizer.verifiable)
+            overlapping, leaves_out = bool(anonymizer.overlapping), bool(anonymizer.leaves_out)
             parameters = parameters_of(anonymizer)
-            promise = Promise.of(parameters)
-            sentence = promise.sentence if verifiable else f"not verified, by its own word: {anonymizer.sentence}"
+            promise, budgeted = Promise.of(parameters), bool(anonymizer.budgeted)
+            own = f"not verified, by its own word: {anonymizer.sentence}"
+            sentence = promise.told(budgeted=budgeted) if verifiable else own
         except Exception as error:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, budgeted, one_line(sentence))
+
+    def told(self, promise: Promise) -> str:
+        """A promise that a release of this anonymiser was verified against, in words."""
+        return promise.told(budgeted=self.budgeted)
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
@@ -172,9 +180,10 @@ def _judged(
         findings.append(Finding("assignment", 1, "the tile pairs that are listed are not those of the matrix"))
     else:
         release = replace(release, assignment=assignment_table(od, origins, destinations, flow))
+    how = {"overlapping": author.overlapping, "leaves_out": author.leaves_out}
     for asked in {author.promise: None, promise or author.promise: None}:
         if author.verifiable:
-            findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
+            findings += release_findings(rows, release, origins, destinations, asked, **how)
         else:
             findings += noisy_findings(release, origins, destinations, asked)
     return release, findings
@@ -230,7 +239,7 @@ def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, 
 
 def _reaches(od: ODMatrix, promise: Promise) -> bool:
     """Whether the whole matrix, published as one flow, would keep the promise."""
-    if _units(od, promise) < max(promise.k, promise.k_areas or 0):
+    if _units(od, promise) < max(promise.k, promise.k_areas or 0) or min(od.visited) < promise.min_visited:
         return False
     # A matrix without weights goes on to the anonymiser, which says what is missing.
     return promise.k_population is None or od.weight is None or od.weight.sum() >= promise.k_population

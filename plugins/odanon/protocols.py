@@ -130,6 +130,8 @@ class Anonymizes(Protocol):
     """
 
     overlapping: ClassVar[bool]
+    leaves_out: ClassVar[bool]
+    budgeted: ClassVar[bool]
     verifiable: ClassVar[bool]
 
     @property

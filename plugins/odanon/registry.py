@@ -19,7 +19,10 @@ STAGES = {
     "staypoints": ("odanon.staypoints", ("detect",)),
     "zoning": ("odanon.zonings", ("assign", "tiles")),
     "hierarchy": ("odanon.hierarchies", ("build",)),
-    "anonymize": ("odanon.anonymizers", ("anonymize", "check", "sentence", "verifiable", "overlapping")),
+    "anonymize": (
+        "odanon.anonymizers",
+        ("anonymize", "check", "sentence", "verifiable", "overlapping", "leaves_out", "budgeted"),
+    ),
     "metrics": ("odanon.metrics", ("figures", "evaluate", "combine")),
     "checks": ("odanon.checks", ("stage", "blocking", "run")),
     "store": ("odanon.stores", ("open",)),

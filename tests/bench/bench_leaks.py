@@ -76,8 +76,7 @@ class Town:
         made = self.release(self.od(inside), **how)
         areas = [area_tiles(part, self.tree) for part in (made.origins, made.destinations)]
         algorithm: Any = registry.find("anonymize", how.get("algorithm", "atg-joint")).cls
-        overlapping = algorithm.overlapping
-        told = made.assignment if overlapping else None
+        told = made.assignment if algorithm.overlapping or algorithm.leaves_out else None
         content = Content(made.flows, areas[0], areas[1], inside, told)
         return PublishedMatrix(
             name, name, "phones", start, end, made.parameters["k"], "persons", lambda: content, segment

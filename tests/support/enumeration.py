@@ -102,6 +102,9 @@ def units(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> int:
 def allowed(od: ODMatrix, rows: np.ndarray, promise: Anonymizer) -> bool:
     """The promise of a flow."""
     enough = units(od, rows, promise) >= promise.k
+    enough = (
+        enough and min(len(set(side[rows].tolist())) for side in (od.origin, od.destination)) >= promise.min_visited
+    )
     if promise.k_population is not None:
         enough = enough and float(od.weight[rows].sum()) >= promise.k_population
     if promise.max_dominance is not None:
@@ -171,7 +174,7 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Anonymiz
     suppressed = int(od.trips[covered == 0].sum())
     assert suppressed == release.metrics["S"]
     assert suppressed + flows["trips"].sum() + release.metrics.get("capped_trips", 0) == od.volume
-    assert suppressed <= promise.budget(od.volume)
+    assert suppressed <= promise.budget(od.volume) or not promise.budgeted
     if promise.contribution_cap is None:
         assert release.metrics["G"] == ((flows["origin_tiles"] + flows["destination_tiles"]) * flows["trips"]).sum()
 
@@ -208,6 +211,8 @@ def limits(cls: type) -> st.SearchStrategy:
             {"unit": "population", "k_population": 3.25},
             {"unit": "persons", "min_tiles": 2},
             {"unit": "trips", "min_tiles": 3},
+            {"unit": "persons", "min_visited": 2},
+            {"unit": "trips", "min_visited": 2},
             {"unit": "persons", "k_areas": 5, "report_small": False},
             {"unit": "trips", "k_areas": 12, "report_small": False},
             {"unit": "persons", "max_tiles": 3},

@@ -16,6 +16,7 @@ LIMITS = {
     "k_population": None,
     "k_areas": None,
     "min_tiles": 1,
+    "min_visited": 1,
     "max_tiles": None,
     "max_dominance": None,
     "contribution_cap": None,
@@ -44,6 +45,10 @@ class Anonymizer(Promise, ABC):
     why_not: ClassVar[str] = ""
     # Whether flows may share tile pairs, as clusters in space do; then each pair counts in its assigned flow.
     overlapping: ClassVar[bool] = False
+    # Whether releases leave out no more than `suppression`; if not, they say so.
+    budgeted: ClassVar[bool] = True
+    # Whether pairs between the areas of a flow may be left out of it, as a filter before the search does.
+    leaves_out: ClassVar[bool] = False
     # Whether flows are true counts, which the verifier can prove; noisy ones cannot be published.
     verifiable: ClassVar[bool] = True
 
@@ -82,6 +87,11 @@ class Anonymizer(Promise, ABC):
                     f"the whole matrix holds fewer than {name} = {getattr(self, name)} {self.unit};"
                     f" use a longer window or a smaller {name}"
                 )
+        if min(od.visited) < self.min_visited:
+            raise OdanonError(
+                f"trips start, or end, in fewer than min_visited = {self.min_visited} tiles in all; use finer tiles, a longer"
+                " window or a smaller min_visited"
+            )
         if self.k_population is not None and od.weight is None:
             raise OdanonError("unit population needs a weight on every row and this matrix has none; give one")
 

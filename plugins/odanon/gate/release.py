@@ -36,6 +36,7 @@ def release_findings(
     promise: Promise,
     *,
     overlapping: bool,
+    leaves_out: bool,
 ) -> list[Finding]:
     """All broken rules of a release whose flows are true counts; an empty list is the proof."""
     if findings := misshapen(release, origins, destinations, weighted="weight" in rows):
@@ -43,7 +44,7 @@ def release_findings(
     assignment = release.assignment.astype(dict.fromkeys(_ENDS, "category"))
     lost = int(assignment.loc[assignment["flow"] < 0, "trips"].sum())
     tables = area_tables(release, origins, destinations)
-    told = {"suppressed_trips": lost, "assignment": assignment, "overlapping": overlapping}
+    told = {"suppressed_trips": lost, "assignment": assignment, "overlapping": overlapping, "leaves_out": leaves_out}
     return added_up(
         [
             *_areas(release, origins, destinations),

@@ -52,6 +52,7 @@ def verify(
     suppressed_trips: int,
     assignment: pd.DataFrame | None = None,
     overlapping: bool = False,
+    leaves_out: bool = False,
     beside: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
@@ -62,8 +63,9 @@ def verify(
     must be those of each person up to the cap. An `assignment` (origin, destination, trips, flow; -1 = suppressed)
     says which flow each tile pair counts in and must be right. No flow shares a tile pair with another; a rest holds other
     rows whole or not at all, and counts the tile pairs that no row inside it holds. If flows are `overlapping`, there are
-    no rests, and every pair must lie inside the flow that the assignment names. `beside` (origin, destination, kind) are rows
-    of the same release that are told elsewhere: nothing is counted in them, and no rest counts what they hold.
+    no rests, and every pair must lie inside the flow that the assignment names. A release that
+    `leaves_out` may suppress pairs inside a flow, which then count for nothing; any other must count them. `beside` (origin,
+    destination, kind) are rows of the same release that are told elsewhere: nothing is counted in them, and no rest counts what they hold.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
@@ -80,11 +82,16 @@ def verify(
         coverage = _coverage(every, lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
         pair_flow = np.where(pair_flow < len(flows), pair_flow, -1)
+        if leaves_out:
+            assert assignment is not None
+            left = pairs.numbers(assignment[assignment["flow"] < 0])
+            pair_flow[left[left >= 0]] = -1
         findings.append(_shared(coverage, every))
     if assignment is not None:
         findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
     findings += _people(counted, flows, promise)
+    findings.append(_visited(pairs, pair_flow, len(flows), promise.min_visited))
     if promise.k_areas is not None:
         k, unit = promise.k_areas, promise.unit
         below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k, unit=unit)
@@ -225,6 +232,16 @@ def _zones(
             Finding("max-tiles", above, f"{side} areas of more than {most} tiles"),
         ]
     return findings
+
+
+def _visited(pairs: _Pairs, pair_flow: Ints, n_flows: int, least: int) -> Finding:
+    """Flows whose trips start, or end, in too few different tiles."""
+    inside = pair_flow >= 0
+    few = np.zeros(n_flows, dtype=bool)
+    for tile in np.divmod(pairs.key, max(len(pairs.names[1]), 1)):
+        used = pd.DataFrame({"flow": pair_flow[inside], "tile": tile[inside]}).drop_duplicates()
+        few |= np.bincount(used["flow"], minlength=n_flows) < least
+    return Finding("min-visited", int(few.sum()), f"flows whose trips start, or end, in fewer than {least} tiles")
 
 
 def _people(counted: _Count, flows: pd.DataFrame, promise: Promise) -> list[Finding]:

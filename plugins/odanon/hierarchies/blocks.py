@@ -1,5 +1,6 @@
 """Nested square blocks over tiles: the skeleton of the grid hierarchy and the quadtree."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy.typing as npt
 from odanon.geo.crs import resolve, to_metres
 from odanon.model.hierarchy import VIRTUAL_ROOT
 from odanon.model.tiles import GridCells, ObjectArray, Tiles
-from odanon.zoning.grid import cell_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +33,23 @@ def finest_blocks(tiles: Tiles, factor: int, cell_m: float, crs: str) -> GridCel
     return GridCells(np.floor(y / cell_m).astype(np.int64), np.floor(x / cell_m).astype(np.int64), cell_m)
 
 
-def nested_blocks(tile: ObjectArray, finest: GridCells, factor: int) -> Nodes:
-    """Tiles under their finest blocks, and these under blocks `factor` times longer at each step.
+def nested_blocks(
+    tile: ObjectArray, finest: npt.NDArray[np.int64], factor: int, name: Callable[[int, int, int], str]
+) -> Nodes:
+    """Tiles under their `finest` blocks (row, column), and these under blocks `factor` times longer at each step.
 
-    The top is the smallest block above all tiles, or a virtual root where the blocks meet at the origin.
+    The top is the smallest block above all tiles, or a virtual root where the blocks meet at the origin. `name` is given
+    steps above the finest blocks, row and column.
     """
     labels, parents = [tile], []
-    cells, side = np.stack([finest.row, finest.col]), finest.cell_m
+    cells, height = finest, 0
     offset, joined = 0, len(tile) == 1
     while not joined:
         block, position = np.unique(cells, axis=1, return_inverse=True)
         offset += len(labels[-1])
         parents.append(position.ravel() + offset)
-        labels.append(np.array([cell_label(side, row, col) for row, col in block.T.tolist()], dtype=object))
-        cells, side = block // factor, side * factor
+        labels.append(np.array([name(height, row, col) for row, col in block.T.tolist()], dtype=object))
+        cells, height = block // factor, height + 1
         joined = block.shape[1] == 1 or np.array_equal(cells, block)
     return _close(labels, parents)
 

@@ -1,11 +1,14 @@
 """The regular grid hierarchy: square blocks, each a fixed factor larger than the level below."""
 
+import numpy as np
+
 from odanon.errors import OdanonError
 from odanon.geo.crs import AUTO, MetricCrsOrAuto
 from odanon.hierarchies.blocks import finest_blocks, nested_blocks
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin
+from odanon.zoning.grid import cell_label
 
 
 @plugin
@@ -27,6 +30,7 @@ class GridHierarchy:
                 f"a grid hierarchy over {tiles.kind} tiles needs cell_m, the side of its finest blocks in metres"
             )
         finest = finest_blocks(tiles, self.factor, self.cell_m or 0, self.crs)
-        nodes = nested_blocks(tiles.label, finest, self.factor)
+        name = lambda height, row, col: cell_label(finest.cell_m * self.factor**height, row, col)  # noqa: E731
+        nodes = nested_blocks(tiles.label, np.stack([finest.row, finest.col]), self.factor, name)
         tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)
         return tree.placed(tiles.label, tiles.lat, tiles.lon)

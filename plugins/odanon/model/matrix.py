@@ -117,6 +117,11 @@ class ODMatrix:
         return np.flatnonzero(fresh)
 
     @cached_property
+    def visited(self) -> tuple[int, int]:
+        """In how many different tiles trips start, and end."""
+        return len(np.unique(self.origin)), len(np.unique(self.destination))
+
+    @cached_property
     def pairs(self) -> "ODMatrix":
         """The matrix with people summed away: one row per tile pair."""
         if self.person is None:

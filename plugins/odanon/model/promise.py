@@ -12,7 +12,7 @@ Unit = Literal["persons", "trips", "vehicles", "population"]
 P = TypeVar("P", bound="Promise")
 
 # What asks for more when it is larger, or smaller.
-_AT_LEAST = ("k", "k_population", "k_areas", "min_tiles")
+_AT_LEAST = ("k", "k_population", "k_areas", "min_tiles", "min_visited")
 _AT_MOST = ("max_dominance", "contribution_cap", "max_tiles")
 
 
@@ -29,6 +29,9 @@ class Promise:
         None, "least units that leave, or enter, a published area in all (k^m-anonymity, m = 1); none: k", ge=2
     )
     min_tiles: int = parameter(1, "fewest tiles of a published area (l-diversity)", ge=1)
+    min_visited: int = parameter(
+        1, "fewest tiles of each area in which somebody's trip of this flow starts, or ends (l-diversity)", ge=1
+    )
     max_tiles: int | None = parameter(None, "most tiles of a published area; none: no limit", ge=1)
     max_dominance: float | None = parameter(
         None,
@@ -45,8 +48,9 @@ class Promise:
             raise OdanonError("k_population and unit population belong together; give both or neither")
         if self.unit == "trips" and (self.max_dominance is not None or self.contribution_cap is not None):
             raise OdanonError("max_dominance and contribution_cap limit persons; unit trips does not know them")
-        if self.max_tiles is not None and self.max_tiles < self.min_tiles:
-            raise OdanonError("max_tiles is smaller than min_tiles; no area can have both")
+        for name in ("min_tiles", "min_visited"):
+            if self.max_tiles is not None and self.max_tiles < getattr(self, name):
+                raise OdanonError(f"max_tiles is smaller than {name}; no area can have both")
 
     @classmethod
     def of(cls: type[P], parameters: Mapping[str, Any]) -> P:
@@ -59,6 +63,10 @@ class Promise:
         weaker += [name for name in _AT_LEAST if (getattr(self, name) or 0) < (getattr(other, name) or 0)]
         weaker += [name for name in _AT_MOST if (getattr(self, name) or inf) > (getattr(other, name) or inf)]
         return weaker
+
+    def told(self, *, budgeted: bool) -> str:
+        """The promise in words, and whether trips may be left out without limit."""
+        return self.sentence if budgeted else f"{self.sentence}; how many trips are left out is not limited"
 
     @property
     def sentence(self) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 POINT_COLUMNS = ("person", "time", "lat", "lon")
 STAY_COLUMNS = ("person", "start", "end", "lat", "lon", "fixes")
+LEFT_COLUMNS = ("left_lat", "left_lon")  # of detectors whose stays are not always left where they began
 
 
 def sort_points(points: pd.DataFrame) -> pd.DataFrame:

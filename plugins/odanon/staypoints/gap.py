@@ -3,33 +3,28 @@
 import pandas as pd
 
 from odanon.plugin import Duration, parameter, plugin
-from odanon.staypoints.frame import microseconds, person_starts, stay_frame, times_us
+from odanon.staypoints.frame import LEFT_COLUMNS, microseconds, person_starts, stay_frame, times_us
 
 
 @plugin
 class Gap:
     """Stays where a device that records only on the way falls silent: the ends of its trips.
 
-    A trip is over when no fix comes for `silence`. The silence is a stay, from the last fix before to the first fix after
-    it, at their mean; when these lie more than `radius_m` apart the device moved unseen, and arrival and
-    departure are two stays of no length. The first and the last fix of a person are such stays too, so that the first
-    trip has an origin and the last one a destination. A fix with silence on both sides is no trip: at the same place
-    the stay goes on through it.
+    A trip is one uninterrupted recording, from its own first fix to its own last one; a fix with silence on both sides is
+    none. What lies between two trips is a stay: it begins where and when the first one ends, and is left where and when
+    the second one begins, so that nothing is invented between the two. Before the first trip and after the last one there
+    are stays of no length.
     """
 
-    silence: Duration = parameter("3min", "no fix for this long ends a trip")
-    radius_m: float = parameter(250.0, "largest distance between arrival and departure of one stay, metres", gt=0)
+    silence: Duration = parameter("3min", "no fix for longer than this ends a trip")
 
     def detect(self, points: pd.DataFrame) -> pd.DataFrame:
-        """Stays of points sorted by person and time; columns of `odanon.staypoints.frame.STAY_COLUMNS`."""
+        """Stays of points sorted by person and time; columns `STAY_COLUMNS` and `LEFT_COLUMNS` of `frame`."""
         from odanon.staypoints.kernels import gap_stays
 
-        stays = gap_stays(
-            person_starts(points["person"].to_numpy()),
-            times_us(points),
-            points["lat"].to_numpy("float64"),
-            points["lon"].to_numpy("float64"),
-            self.radius_m,
-            microseconds(self.silence),
+        first, last = gap_stays(
+            person_starts(points["person"].to_numpy()), times_us(points), microseconds(self.silence)
         )
-        return stay_frame(points, *stays)
+        lat, lon = (points[name].to_numpy("float64") for name in ("lat", "lon"))
+        stays = stay_frame(points, first, last, lat[first], lon[first], last - first + 1)
+        return stays.assign(**dict(zip(LEFT_COLUMNS, (lat[last], lon[last]), strict=True)))

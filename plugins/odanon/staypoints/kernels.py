@@ -128,37 +128,24 @@ def dwell_stays(starts, time_us, lat, lon, radius_m, min_stay_us, max_gap_us, ma
 
 
 @njit(cache=True, nogil=True)
-def gap_stays(starts, time_us, lat, lon, radius_m, silence_us):
-    """(first row, last row, mean lat, mean lon, fixes) of every stay, as `Gap` describes it."""
-    # Every fix ends at most one stay, save that one which is a trip of its own begins another.
-    capacity = 2 * len(time_us)
+def gap_stays(starts, time_us, silence_us):
+    """(first row, last row) of every stay, as `Gap` describes it."""
+    capacity = len(time_us) + 1  # a recording has two fixes or more, and a person one stay more than recordings
     first, last = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     found = 0
     for p in range(len(starts) - 1):
-        begin, end = starts[p], starts[p + 1]
-        if end - begin < 2:
-            continue
-        first[found] = last[found] = begin
-        for row in range(begin + 1, end):
-            if time_us[row] - time_us[row - 1] < silence_us:
-                continue
-            if last[found] != row - 1:
+        row, end = starts[p], starts[p + 1]
+        of_person = found
+        while row < end:
+            final = row
+            while final + 1 < end and time_us[final + 1] - time_us[final] <= silence_us:
+                final += 1
+            if final > row:
+                if found == of_person:
+                    first[found] = row
+                    found += 1
+                last[found - 1] = row
+                first[found] = last[found] = final
                 found += 1
-                first[found] = row - 1
-            last[found] = row - 1
-            near = squared_metres(lat[row - 1], lon[row - 1], lat[row], lon[row], cosine_at(lat[row - 1]))
-            if near > radius_m * radius_m:
-                found += 1
-                first[found] = row
-            last[found] = row
-        if last[found] != end - 1:
-            found += 1
-            first[found] = last[found] = end - 1
-        found += 1
-    first, last = first[:found].copy(), last[:found].copy()
-    fixes = last - first + 1
-    mean_lat, mean_lon = np.empty(found, np.float64), np.empty(found, np.float64)
-    for k in range(found):
-        mean_lat[k] = lat[first[k] : last[k] + 1].mean()
-        mean_lon[k] = lon[first[k] : last[k] + 1].mean()
-    return first, last, mean_lat, mean_lon, fixes
+            row = final + 1
+    return first[:found].copy(), last[:found].copy()

@@ -1,5 +1,7 @@
 """Stay points of antenna events (CDR, NSD): TRANSIT's static sessions (003 section 2.2.3)."""
 
+from math import inf
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -20,7 +22,8 @@ class Transit:
     while its neighbours fit together, is a jump and is dropped. A visit is a run of events on one antenna without a silence
     longer than `max_gap`. Nobody knows when the phone changed antennas, so a visit lasts from halfway since the event before
     to halfway to the event after, unless that silence is longer than `max_gap`; it is static when it lasts
-    `min_static`. Static visits in a row, on antennas within `radius_m` of each other, are a session. Sessions that share an
+    `min_static`. Static visits in a row, on antennas within `radius_m` of each other (003 has no such bound; `none`
+    switches it off), are a session. Sessions that share an
     antenna, with at most `max_foreign` visits to other antennas between them, are one stay; those shorter than
     `min_stay` are dropped. A stay lies at the antenna with the longest connection.
     """
@@ -29,7 +32,9 @@ class Transit:
     max_foreign: int = parameter(3, "visits to other antennas that do not end a stay", ge=0)
     min_stay: Duration = parameter("20min", "shortest stay")
     max_gap: Duration = parameter("6h", "a longer silence ends a stay")
-    radius_m: float = parameter(1000.0, "largest distance between successive antennas of one session, metres", gt=0)
+    radius_m: float | None = parameter(
+        1000.0, "largest distance between successive antennas of one session, metres; none: no bound, as in 003", gt=0
+    )
     oscillation: Duration = parameter("10min", "a phone back on its antenna within this time never left it")
     max_speed_kmh: float = parameter(200.0, "a single event that needs a higher speed is a jump", gt=0)
 
@@ -64,7 +69,7 @@ class Transit:
             microseconds(self.min_static),
             microseconds(self.max_gap),
             self.max_foreign,
-            self.radius_m,
+            inf if self.radius_m is None else self.radius_m,
             microseconds(self.min_stay),
         )
         rows = kept[main]

@@ -10,10 +10,13 @@ import pandas as pd
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.geo.arrays import ObjectArray
+from odanon.hierarchies.over import tree_over
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.tiles import Tiles, distinct_labels, unplaced
+from odanon.protocols import HierarchyBuilder, Zoning
 from odanon.reading.persons import persons
 
 _TABLES = (".csv", ".parquet")
@@ -61,8 +64,7 @@ class TableInput:
         segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
         if self.only is not None:
             rows = rows[rows["segment"] == self.only]
-        tiles = self.tiles(rows)
-        tree = self.tree(tiles)
+        tiles, tree = self.map(rows)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
         return Loaded(self._with_trips(matrices), tree, tiles, segments)
@@ -135,28 +137,39 @@ class TableInput:
             raise OdanonError(f"{self.path} has no column {name!r}; it has {', '.join(map(str, table.columns))}")
         return table[name]
 
-    def tiles(self, rows: pd.DataFrame) -> Tiles:
-        """Where the labels of the table lie: given zones, H3 cells, or nowhere."""
+    def map(self, rows: pd.DataFrame) -> tuple[Tiles, Hierarchy]:
+        """Where the labels of the table lie, which is given zones, H3 cells or nowhere, and the hierarchy over them.
+
+        Of given zones all count, whether the table names them or not.
+        """
+        labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
+        zoning = self._zoning(labels)
+        builder = self._builder(placed=zoning is not None)
+        if zoning is not None:
+            return tree_over(zoning, builder, labels)
+        tiles = unplaced(labels)
+        return tiles, builder.build(tiles)
+
+    def _zoning(self, labels: ObjectArray) -> Zoning | None:
         import h3
 
-        labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
         if self.zones is not None:
             kind = "voronoi" if self.zones.suffix in _TABLES else "polygons"
             where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
-            return registry.create("zoning", kind, where).tiles(labels)
+            return registry.create("zoning", kind, where)
         if all(h3.is_valid_cell(label) for label in labels):
-            return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])}).tiles(labels)
-        return unplaced(labels)
+            return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])})
+        return None
 
-    def tree(self, tiles: Tiles) -> Hierarchy:
+    def _builder(self, *, placed: bool) -> HierarchyBuilder:
         """The named hierarchy, or the one in a table of children and parents."""
         if Path(self.hierarchy).suffix in _TABLES:
-            return registry.create("hierarchy", "table", {"path": self.hierarchy}).build(tiles)
-        if tiles.kind == "unplaced":
+            return registry.create("hierarchy", "table", {"path": self.hierarchy})
+        if not placed:
             raise OdanonError(
                 f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
             )
-        return registry.create("hierarchy", self.hierarchy, {}).build(tiles)
+        return registry.create("hierarchy", self.hierarchy, {})
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))

@@ -29,6 +29,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "k_population": {"unit": "population", "k_population": 12.0, "suppression": 0.6},
     "k_areas": {"k_areas": 9, "report_small": False, "suppression": 0.6},
     "min_tiles": {"min_tiles": 2, "suppression": 0.6},
+    "min_visited": {"min_visited": 2, "suppression": 0.6},
     "max_tiles": {"max_tiles": 3, "suppression": 0.1},
     "max_dominance": {"max_dominance": 0.4, "suppression": 0.6},
     "contribution_cap": {"contribution_cap": 1, "suppression": 0.6},
@@ -99,6 +100,8 @@ def _check_release(
 
 
 def _check_budget(plugin: Anonymizer, *made: Release) -> None:
+    if not plugin.budgeted:
+        return
     lost, volume = sum(map(_lost, made)), sum(int(each.assignment["trips"].sum()) for each in made)
     budget = plugin.suppression * volume
     assert lost <= budget + 1e-9, f"{type(plugin).__name__} suppresses {lost} trips, more than the budget of {budget:g}"
@@ -127,13 +130,13 @@ def _check_kept_limit(cls: type[Anonymizer], limit: str, asked: dict[str, Any]) 
         rows = rows.assign(weight=1.5 * rows["trips"] * (1 + rows["person"] % 6))  # some weigh six times as much
         try:
             limited = released(promising(cls, **asked), rows, tree)
+            made += 1
+            if limit == "report_small":
+                silent = released(promising(cls, **{**asked, "report_small": False}), rows, tree)
+                large += _lost(silent) >= _LARGE
+                fewer += _lost(limited) < _lost(silent)
         except OdanonError:
             continue  # what cannot be done may be refused
-        made += 1
-        if limit == "report_small":
-            silent = released(promising(cls, **{**asked, "report_small": False}), rows, tree)
-            large += _lost(silent) >= _LARGE
-            fewer += _lost(limited) < _lost(silent)
     assert made, f"{cls.__name__} names {limit} in `keeps` and refuses every matrix with it"
     assert fewer or not large, f"{cls.__name__} names report_small in `keeps` and never leaves out less with it"
 

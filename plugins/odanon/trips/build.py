@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.staypoints.frame import LEFT_COLUMNS
+
 TRIP_COLUMNS = ("person", "start", "end", "o_lat", "o_lon", "d_lat", "d_lon", "distance_m")
 _EARTH_M = 6371008.8
 
@@ -16,9 +18,11 @@ def build_trips(
     """Trips that depart in [start, end): from the end of a stay to the beginning of the person's next one.
 
     `stays` are sorted by person and start. Two stays closer than `min_distance_m`, or separated by more than
-    `max_duration`, make no trip.
+    `max_duration`, make no trip. A stay is left where it lies, unless `LEFT_COLUMNS` say where.
     """
     here, there = stays.iloc[:-1], stays.iloc[1:]
+    if set(LEFT_COLUMNS) <= set(stays.columns):
+        here = here.assign(lat=here[LEFT_COLUMNS[0]], lon=here[LEFT_COLUMNS[1]])
     departure, arrival = here["end"].reset_index(drop=True), there["start"].reset_index(drop=True)
     distance = great_circle_m(*(frame[name].to_numpy() for frame in (here, there) for name in ("lat", "lon")))
     keep = (

@@ -1,11 +1,15 @@
 """Tiles that are H3 cells of one resolution."""
 
+from functools import cached_property
 from itertools import repeat
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.geo.boundary import Bounds, inside, study_area
 from odanon.geo.h3shape import outline
 from odanon.model.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
@@ -18,15 +22,25 @@ class H3Zoning:
     """Hexagonal H3 cells; resolution 9 is about 0.1 km2."""
 
     resolution: int = parameter(9, "H3 resolution of the tiles (0 coarse to 15 fine)", ge=0, le=15)
+    bounds: Bounds | None = parameter(
+        None, "west, south, east and north in degrees: what lies outside is unknown; none: the whole earth"
+    )
+    boundary: Path | None = parameter(None, "polygon layer: what lies outside is unknown")
+
+    @cached_property
+    def _area(self) -> Any:
+        return study_area(self.bounds, self.boundary)
 
     def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
-        """The H3 cell of each point; None without usable coordinates."""
+        """The H3 cell of each point; None outside the study area and without usable coordinates."""
         import pandas as pd
         from h3.api import basic_int
 
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
         labels = np.full(len(lat), None, dtype=object)
         usable = np.flatnonzero(on_earth(lat, lon))
+        if self._area is not None:
+            usable = usable[inside(self._area, lat[usable], lon[usable])]
         if len(usable):
             codes, cells = pd.factorize(self._cells(lat[usable], lon[usable]))
             names = np.array([basic_int.int_to_str(cell) for cell in cells.tolist()], dtype=object)

@@ -16,9 +16,8 @@ said otherwise. Algorithms are those of `odanon plugins anonymize`, with default
   not at hand. Stand-ins have about the published numbers of tiles, pairs and trips; where their trips go is invented. So a figure of
   ours next to one of a paper says that the same method at the same size lands in the same region or does not; it does not say
   that ours is better or worse. Orders between algorithms *within* a column can be compared, and so can orders of magnitude of time.
-- **Expect larger Ḡ, E and D on stand-ins.** Their pairs draw their volumes independently of place, so neighbouring flows resemble
-  each other less than real ones and cost more to join. Tried once: the same volumes of `nyc` given in order to busy places that
-  lie close brought E of ATG-Dual from 1.48 to 0.79 and Ḡ from 15.8 to 11.7. The real taxi week below is closer to 000's `nyc`.
+- **Volumes of stand-ins go with place**: the larger ones lie between busier places that are closer, with some noise. Drawn independently of
+  place, neighbouring flows resemble each other less than real ones, and Ḡ, E and D come out too large.
 - **Time.** The papers give seconds of their own machines and mostly for many matrices together (how many, 000 does not say);
   ours are CPU seconds of the anonymiser alone for one matrix on a shared two-core machine, kernels compiled beforehand.
 - **k counts trips here** wherever the papers' volumes do (000, 001, 002 Tables 5.2-5.4), which protects nobody with many trips;

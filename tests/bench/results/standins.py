@@ -1,6 +1,7 @@
 """Generated tables that stand in for the papers' data sets: as many tiles, pairs and trips as they report.
 
-Where trips go is invented (hot spots, distance decay, a heavy tail); nothing else of the originals is known here.
+Where trips go is invented (hot spots, distance decay, a heavy tail, large volumes between busy places that lie close); nothing else
+of the originals is known here.
 """
 
 from pathlib import Path
@@ -18,7 +19,8 @@ from odanon.tables.read import TableInput
 
 _LYON = (45.76, 4.84)
 _LEAST_VOLUME = 5_500  # 000 section 4.4 chose matrices above 5,000
-_PARIS_PEOPLE = 3_337
+_PARIS_PEOPLE, _SURVEY_TRIPS = 3_337, 81_289  # the whole region, 002 section 5.2
+_DECAY, _NOISE = 0.08, 1.0  # of volumes: distance in shares of the city's width, and a spread of the logarithm
 _HOURS = (4_000, 12_000, 24_000, 34_000, 42_000, 62_000)  # trips; 001 has 29,700 in the mean hour
 _SIDE, _MESH = 64, 200
 
@@ -30,7 +32,7 @@ def matrix(folder: Path, name: str) -> TableInput:
     rng = np.random.default_rng(sum(name.encode()))
     city = City.make(tiles, rng)
     o, d, _ = flows(city, min(pairs, _LEAST_VOLUME) if volume < _LEAST_VOLUME else pairs, rng)
-    trips = _heavy_tail(len(o), max(volume, _LEAST_VOLUME), rng)
+    trips = coupled(_heavy_tail(len(o), max(volume, _LEAST_VOLUME), rng), city, o, d, rng)
     places = city.centre + rng.uniform(-0.4, 0.4, (tiles, 2))
     lat, lon = _LYON[0] + 0.0045 * places[:, 1], _LYON[1] + 0.0064 * places[:, 0]
     pd.DataFrame({"id": [f"t{i}" for i in range(tiles)], "lat": lat, "lon": lon}).to_csv(zones, index=False)
@@ -43,8 +45,10 @@ def hexagons(folder: Path, name: str) -> TableInput:
     """A city of 002 Table 5.1 on H3 cells of resolution 10, under the parents of the cells with traffic."""
     n_trips, n_pairs, origins, destinations = CITIES[name]
     rng = np.random.default_rng(sum(name.encode()))
-    cells, o, d = _hexagon_pairs(max(origins, destinations), n_pairs, rng)
-    table = pd.DataFrame({"origin": cells[o], "destination": cells[d], "trips": _heavy_tail(len(o), n_trips, rng)})
+    city = City.make(max(origins, destinations), rng)
+    o, d, _ = flows(city, n_pairs, rng)
+    cells, trips = _cells(city, 10, 150), coupled(_heavy_tail(n_pairs, n_trips, rng), city, o, d, rng)
+    table = pd.DataFrame({"origin": cells[o], "destination": cells[d], "trips": trips})
     path = folder / f"{name}.parquet"
     table.groupby(["origin", "destination"], as_index=False)["trips"].sum().to_parquet(path, index=False)
     return TableInput(path=path, count="trips", hierarchy=str(_parents(folder, name, cells)))
@@ -53,7 +57,7 @@ def hexagons(folder: Path, name: str) -> TableInput:
 def survey(folder: Path) -> TableInput:
     """Weighted participants of two sexes with as many trips as the Paris survey, on cells of resolution 9."""
     rng = np.random.default_rng(25)
-    n_trips = CITIES["paris"][0]
+    n_trips = _SURVEY_TRIPS
     city = City.make(6_000, rng)
     home = city.anywhere(_PARIS_PEOPLE, rng)
     places = np.column_stack([home, *(city.next_tiles(home, rng) for _ in range(5))])
@@ -119,10 +123,19 @@ def _heavy_tail(n: int, total: int, rng: np.random.Generator) -> npt.NDArray[np.
     return made
 
 
-def _hexagon_pairs(n_tiles: int, n_pairs: int, rng: np.random.Generator) -> tuple[npt.NDArray, ...]:
-    city = City.make(n_tiles, rng)
-    o, d, _ = flows(city, n_pairs, rng)
-    return _cells(city, 10, 150), o, d
+def coupled(
+    trips: npt.NDArray[np.int64], city: City, o: npt.NDArray, d: npt.NDArray, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """The same volumes, the larger ones between busier places that lie closer.
+
+    Drawn without regard to place, neighbouring flows resemble each other less than real ones, and E is too large.
+    """
+    width = city.centre.max() + 1.0
+    apart = np.hypot(*(city.centre[o] - city.centre[d]).T) / width
+    score = np.log(city.pull[o] * city.pull[d] + 1e-300) - apart / _DECAY + _NOISE * rng.normal(size=len(trips))
+    given = np.empty_like(trips)
+    given[np.argsort(score, kind="stable")] = np.sort(trips)
+    return given
 
 
 def _cells(city: City, resolution: int, spacing_m: float) -> npt.NDArray[np.object_]:

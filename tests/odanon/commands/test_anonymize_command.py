@@ -9,6 +9,7 @@ import h3
 import numpy as np
 import pandas as pd
 import pytest
+from shapely.geometry import box
 from typer.testing import CliRunner
 
 import odanon
@@ -107,6 +108,20 @@ def test_a_table_of_parents_is_a_hierarchy_and_needs_no_map(tmp_path: Path) -> N
     assert flows[["origin", "destination", "persons"]].values.tolist() == [["left", "c", 12]]
     zones = pd.read_parquet(out / "zones.parquet").set_index("zone_id")
     assert sorted(zones.loc["left", "tiles"]) == ["a", "b"]
+
+
+def test_all_zones_of_the_layer_count_not_only_those_that_somebody_visited(tmp_path: Path) -> None:
+    squares = [box(4 + x / 100, 45, 4.01 + x / 100, 45.01) for x in range(8)]
+    geopandas.GeoDataFrame({"id": list("abcdefgh")}, geometry=squares, crs="EPSG:4326").to_file(tmp_path / "zones.gpkg")
+    table = pd.DataFrame({"origin": ["a"] * 6 + ["d"] * 6, "destination": ["h"] * 12, "person": range(12)})
+    zones = "--hierarchy", "ward", "--zones", str(tmp_path / "zones.gpkg")
+    out = run(table, tmp_path, "--person", "person", *zones, "--suppression", "0")
+    manifest = json.loads((out / "release.json").read_text())
+    assert manifest["hierarchy"] == {"kind": "ward", "coverage": "full", "tiles": 8}
+    assert manifest["metrics"]["Gbar"] == 4 + 1  # a and d are two of the four zones of their area
+    assert pd.read_parquet(out / "flows.parquet")["origin_tiles"].tolist() == [4]
+    listed = pd.read_parquet(out / "zones.parquet").set_index("n_tiles")["tiles"]
+    assert sorted(listed[4]) == ["a", "b", "c", "d"]
 
 
 def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> None:

@@ -94,6 +94,38 @@ def test_overlapping_areas_are_fine_when_every_pair_is_assigned_to_one_flow() ->
     assert "disjoint" in check(pd.concat([told, told.iloc[[1]].assign(flow=1)]))
 
 
+def test_tiles_in_which_nobody_starts_or_ends_do_not_count_as_visited() -> None:
+    def broken(**limit: int) -> set[str]:
+        promise = Promise(k=3, **limit)
+        found = verify(ROWS, flows, ORIGIN_TILES, wide, promise, suppressed_trips=4)
+        return {finding.rule for finding in found}
+
+    flows = pd.DataFrame({"origin": ["A"], "destination": ["XY"], "trips": [5], "persons": [4]})
+    wide = pd.DataFrame({"area": ["XY"] * 3, "tile": ["x", "y", "z"]})
+    assert broken(min_visited=2) == set()  # from a and b to x and y
+    assert broken(min_visited=3) == {"min-visited"}
+    lone = pd.DataFrame({"area": ["XY"] * 2, "tile": ["x", "z"]})
+    flows, wide = flows.assign(trips=[4], persons=[3]), lone
+    found = verify(ROWS, flows, ORIGIN_TILES, lone, Promise(k=3, min_visited=2, min_tiles=2), suppressed_trips=5)
+    assert {finding.rule for finding in found} == {"min-visited"}  # two tiles, one of them visited
+
+
+def test_pairs_inside_a_flow_are_left_out_only_by_methods_that_say_so() -> None:
+    pairs = {"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "trips": [3, 1, 1, 4]}
+    told = pd.DataFrame({**pairs, "flow": [0, -1, -1, -1]})
+    flows = FLOWS.assign(trips=[3], persons=[2])
+
+    def check(flows: pd.DataFrame, *, leaves_out: bool, k: int = 2) -> set[str]:
+        how = {"assignment": told, "leaves_out": leaves_out}
+        found = verify(ROWS, flows, ORIGIN_TILES, DESTINATION_TILES, Promise(k=k), suppressed_trips=6, **how)
+        return {finding.rule for finding in found}
+
+    assert check(flows, leaves_out=True) == set()
+    assert check(flows, leaves_out=True, k=3) == {"at-least-k"}  # who is left out does not count
+    assert {"volumes", "assignment"} <= check(flows, leaves_out=False)
+    assert "volumes" in check(FLOWS, leaves_out=True)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

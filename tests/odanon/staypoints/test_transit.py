@@ -1,5 +1,6 @@
 """Stays of antenna events: each step of TRANSIT, and the kernels against a slow twin."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -66,6 +67,12 @@ def test_a_phone_changes_antennas_halfway_between_two_events() -> None:
 def test_nothing_is_guessed_of_a_silence_that_is_too_long() -> None:
     calls = events((0, "A"), (30, "A"), (151, "H"), (180, "H"))
     assert spans(STEPS_ONLY.detect(calls)) == [(0, 30), (151, 180)]
+
+
+def test_the_bound_on_distance_can_be_switched_off() -> None:
+    far = trace("AAAAAFFFFF")
+    assert spans(STEPS_ONLY.detect(far)) == [(0, 22.5), (22.5, 45)]
+    assert spans(replace(STEPS_ONLY, radius_m=None).detect(far)) == [(0, 45)]
 
 
 def test_static_antennas_in_a_row_are_one_session() -> None:

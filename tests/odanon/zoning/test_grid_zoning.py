@@ -1,5 +1,6 @@
 """Square grid tiles."""
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -66,6 +67,23 @@ def test_with_bounds_every_cell_is_known_and_nothing_outside():
     assert len(zoning.every_label) == len(set(zoning.every_label)) == pytest.approx(15.8 * 11.1, rel=0.2)
     assert zoning.assign(np.array([44.9, 45.1, 45.0]), np.array([3.0, 3.0, 3.2])).tolist() == [None] * 3
     assert sorted(zoning.tiles(zoning.every_label).label) == sorted(zoning.every_label)
+
+
+def test_a_boundary_keeps_the_cells_that_touch_it_and_the_points_inside(tmp_path):
+    triangle = shapely.Polygon([(2.9, 44.95), (3.1, 44.95), (2.9, 45.05)])
+    geopandas.GeoDataFrame(geometry=[triangle], crs="EPSG:4326").to_file(tmp_path / "city.gpkg")
+    zoning = GridZoning(cell_m=1000, crs=CENTRED, boundary=tmp_path / "city.gpkg")
+    grid = np.meshgrid(np.linspace(44.9501, 45.0499, 60), np.linspace(2.9001, 3.0999, 60))
+    lat, lon = (part.ravel() for part in grid)
+    labels = zoning.assign(lat, lon)
+    assert [label is not None for label in labels] == shapely.intersects_xy(triangle, lon, lat).tolist()
+    assert {label for label in labels if label} <= set(zoning.every_label)
+    assert 15.8 * 11.1 / 2 < len(zoning.every_label) < 1.4 * 15.8 * 11.1 / 2  # those on the border as well
+    both = GridZoning(cell_m=1000, crs=CENTRED, boundary=tmp_path / "city.gpkg", bounds=(2.9, 44.95, 3.0, 45.05))
+    assert set(both.every_label) < set(zoning.every_label)
+    elsewhere = GridZoning(cell_m=1000, crs=CENTRED, boundary=tmp_path / "city.gpkg", bounds=(4, 44.95, 5, 45.05))
+    with pytest.raises(OdanonError, match="lies outside the bounds"):
+        elsewhere.assign(lat, lon)
 
 
 @pytest.mark.parametrize("bounds", [(3.1, 44.9, 2.9, 45.1), (2.9, 45.1, 3.1, 44.9), (2.9, 44.9, 200, 45.1)])

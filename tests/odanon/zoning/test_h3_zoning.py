@@ -1,8 +1,10 @@
 """H3 tiles."""
 
+import geopandas
 import h3
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +26,15 @@ def test_unusable_coordinates_have_no_tile():
     lon = np.array([2.35, 2.35, 2.35, 181, 2.35, np.nan])
     assert [label is None for label in H3Zoning().assign(lat, lon)] == [False] + [True] * 5
     assert H3Zoning().assign(np.array([]), np.array([])).tolist() == []
+
+
+def test_outside_the_study_area_there_is_no_tile(tmp_path):
+    lat, lon = np.array([48.85, 48.90, 48.85]), np.array([2.35, 2.35, 2.45])
+    assert [label is None for label in H3Zoning(bounds=(2.3, 48.8, 2.4, 48.87)).assign(lat, lon)] == [False, True, True]
+    triangle = shapely.Polygon([(2.3, 48.8), (2.5, 48.8), (2.3, 48.95)])
+    geopandas.GeoDataFrame(geometry=[triangle], crs="EPSG:4326").to_file(tmp_path / "city.gpkg")
+    layer = H3Zoning(boundary=tmp_path / "city.gpkg")
+    assert [label is None for label in layer.assign(lat, lon)] == [False, False, True]
 
 
 def test_tiles_are_sorted_distinct_and_drawn_as_hexagons():

@@ -2,6 +2,10 @@
 
 For a multiplier the two nest: B_o is the best destination pruning of the row of origin node o, and a bottom-up
 pass over the origin tree takes J_o = min(B_o, sum of the children's J). The multiplier is found as in ATG-Dual.
+
+Two sizes minimise two things. Small problems (`exact.is_small`) are solved over suppressed trips and give the release of
+least Gbar, tiles per published trip, within the budget. Large ones follow the multiplier and give the least G found, tiles
+times trips, at a published volume as near to the budget as they get.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -33,8 +33,6 @@ class Trial:
         return (2 * origins - line.A) / line.K if line.K else -np.inf
 
     def publish(self, v_target: float) -> Solution:
-        if self.forest.problem.least > self.found.right.K:
-            raise BudgetError("lambda_ leaves out more than the budget allows; raise lambda_ or suppression")
         forest, found = self.forest, self.found
         if self.spend:
             found = forest.within_budget(found.right.lambda_)
@@ -53,12 +51,15 @@ Solve = Callable[[npt.NDArray[np.int64]], Trial]
 def areas_emitting(
     tree: Hierarchy, emitted: npt.NDArray[np.int64], fits: npt.NDArray[np.bool_], v_target: float
 ) -> npt.NDArray[np.int64]:
-    """The cut whose areas' outflows are closest to `v_target`, as squares add up; `emitted` is by tile."""
+    """The cut whose areas' outflows are closest to `v_target`, as squares add up, without its empty areas.
+
+    `emitted` is by tile (Problem P of 000 section 3.2).
+    """
     running = np.concatenate([[0], np.cumsum(emitted)])
     outflow = running[tree.tile_end] - running[tree.tile_start]
-    return tree_kernels.topmost(
-        tree.parent, tree_kernels.even_cut(tree.parent, tree.size, outflow, fits, float(v_target))
-    )
+    whole = tree_kernels.even_cut(tree.parent, tree.n_tiles, outflow, fits, float(v_target))
+    areas = tree_kernels.topmost(tree.parent, whole)
+    return areas[outflow[areas] > 0]
 
 
 def publish_best(problem: Problem, v_target: float | Literal["auto"], solve: Solve) -> Solution:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
-from odanon.anonymizers.atg.forest import OVER_BUDGET, BudgetError, Forest, largest_size, top_multiplier
+from odanon.anonymizers.atg.forest import Forest, largest_size
 from odanon.anonymizers.atg.origins import Solve, Trial, publish_best
 from odanon.anonymizers.atg.search import Found
 from odanon.anonymizers.trees.problem import Problem
@@ -20,18 +20,19 @@ _SOFT_SHARE = 0.1  # of all tiles: the default multiplier (000 section 3.6)
 
 @plugin
 class AtgSoft(Anonymizer):
-    """Origin areas that emit about v_target trips; a flow is suppressed rather than blurred beyond lambda tiles."""
+    """Origin areas that emit about v_target trips; a flow is suppressed rather than blurred beyond lambda tiles.
+
+    The price of suppression is fixed, so how much is suppressed is what it is: `suppression` is not promised.
+    """
 
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS
+    budgeted: ClassVar[bool] = False
 
     v_target: float | Literal["auto"] = parameter(
         "auto", "trips an origin area should emit; auto: the value that balances origin and destination sizes"
     )
     lambda_: float | None = parameter(
-        None,
-        "tiles (origin plus destination) beyond which a flow is not blurred;"
-        " none: a tenth of all tiles, doubled until the budget holds",
-        gt=0,
+        None, "tiles (origin plus destination) beyond which a flow is not blurred; none: a tenth of all tiles", gt=0
     )
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -42,18 +43,12 @@ class AtgSoft(Anonymizer):
 
 
 def solve_soft(problem: Problem, lambda_: float | None) -> Solve:
-    """Destinations of given origin areas at a given multiplier, or at the default one, doubled until the budget holds."""
+    """Destinations of given origin areas at one multiplier, however much that leaves out."""
+    multiplier = lambda_ or _SOFT_SHARE * float(problem.destinations.n_tiles[-1])
 
     def solve(areas: npt.NDArray[np.int64]) -> Trial:
-        multiplier, evaluations = lambda_ or _SOFT_SHARE * float(problem.destinations.n_tiles[-1]), 0
-        while True:
-            forest = Forest.grow(problem, areas, min(int(multiplier), largest_size(problem)) + 1)
-            line = forest.best(multiplier)
-            evaluations += 1
-            if problem.least <= line.K or lambda_ is not None:
-                return Trial(forest, Found(line, line, evaluations), spend=False)
-            if multiplier >= top_multiplier(problem):
-                raise BudgetError(OVER_BUDGET)
-            multiplier = 2 * multiplier if multiplier <= largest_size(problem) else top_multiplier(problem)
+        forest = Forest.grow(problem, areas, min(int(multiplier), largest_size(problem)) + 1)
+        line = forest.best(multiplier)
+        return Trial(forest, Found(line, line, evaluations=1), spend=False)
 
     return solve

@@ -8,7 +8,7 @@ cell reaches k.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -39,12 +39,16 @@ class OdkAnon(Anonymizer):
 
     One partition of origins and one of destinations. The pre-filter's budget counts rows of the matrix, as
     published; then `suppression` bounds their share and not that of the trips, unless `budget_counts` is trips.
-    Filtered pairs that fall into a published cell in the end are counted there. `min_tiles` and `k_areas` are where merging starts,
-    `max_tiles` where it stops; `max_dominance` is refused, since joining flows may break it.
+    Filtered pairs stay suppressed, inside the areas of published flows too. `min_tiles` and `k_areas` are where merging
+    starts, `max_tiles` where it stops; `max_dominance` is refused, since joining flows may break it, and so is
+    `report_small`, since nothing but filtered pairs is left out.
     """
 
-    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"max_dominance"}
-    why_not: ClassVar[str] = "odkanon joins flows until they reach k, whoever dominates them"
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"max_dominance", "report_small"}
+    why_not: ClassVar[str] = (
+        "odkanon joins flows until they reach k, whoever dominates them, and leaves out what it filtered before"
+    )
+    leaves_out: ClassVar[bool] = True
 
     levels: int = parameter(3, "levels above the tiles at which the pre-filter asks whether a pair reaches k", ge=0)
     budget_counts: Literal["rows", "trips"] = parameter(
@@ -52,7 +56,7 @@ class OdkAnon(Anonymizer):
     )
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
-        """Filter, merge until all flows left reach k, publish every cell of the areas found."""
+        """Filter, merge until all flows left reach k, publish every cell of what is left."""
 
         problem = Problem.checked(od, origins, destinations, self)
         hopeless, removed = prefilter(od, origins, destinations, self)
@@ -82,8 +86,11 @@ class OdkAnon(Anonymizer):
             "filtered_pairs": int(removed.sum()),
             "pairs_beyond_budget": int((hopeless & ~removed).sum()),
         }
-        found = cells(step)
-        return Cells(problem, found.origins, found.destinations).solution(figures).release("odkanon")
+        found = cells(step).solution(figures)
+        nodes = np.full((2, len(removed)), -1, dtype=np.int64)
+        nodes[:, ~removed] = found.pair_origin, found.pair_destination
+        whole = replace(found, problem=problem, pair_origin=nodes[0], pair_destination=nodes[1])
+        return whole.release("odkanon")
 
 
 def prefilter(

@@ -16,10 +16,10 @@ class Suppression(Anonymizer):
     """Publishes the tile pairs that reach k and nothing else; nothing is generalised.
 
     Most matrices lose much: a loss above the budget is refused with the share that `suppression` must allow. All
-    units and limits are honoured, but `min_tiles`.
+    units and limits are honoured, but `min_tiles` and `min_visited`.
     """
 
-    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"min_tiles"}
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"min_tiles", "min_visited"}
     why_not: ClassVar[str] = "suppression publishes tiles as they are and joins nothing"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:

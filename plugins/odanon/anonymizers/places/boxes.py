@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from odanon.anonymizers.places import kernels
 from odanon.errors import OdanonError
+from odanon.geo.arrays import ObjectArray
 from odanon.model.areas import UNLEVELLED, Areas, SetNames
 from odanon.model.hierarchy import Hierarchy
 
@@ -16,11 +17,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BoxSide:
-    """A hierarchy whose tiles have centroids on a plane, `x` and `y` in centimetres."""
+    """A hierarchy whose tiles have centroids on a plane, `x` and `y` in centimetres, and perhaps outlines there."""
 
     tree: Hierarchy
     x: Ints
     y: Ints
+    outlines: ObjectArray | None = None
 
     def areas(self, points: Ints, cluster: Ints) -> tuple[Ints, Areas]:
         """The node of every point, which is the box around its cluster, and the boxes that are no tiles.
@@ -29,7 +31,7 @@ class BoxSide:
         it touches; boxes that touch the same tiles are one area, a box that touches one tile is that tile.
         """
         box, of_point = _bounds(points, cluster)
-        start, members = kernels.tiles_in_boxes(self.x, self.y, box, int(self._reach))
+        start, members = self._touched(box)
         size = self._sizes(box, np.diff(start))
         name = self._names.numbers(start, members, size)
         node = self.tree.tiles[members[start[:-1]]].astype(np.int64)
@@ -38,6 +40,22 @@ class BoxSide:
         node[wide] = len(self.tree) + number
         boxes = Areas(SetNames.labels(name), size, np.full(len(name), UNLEVELLED, dtype=np.int16), start, members)
         return node[of_point], boxes.take(wide[first])
+
+    def _touched(self, box: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """(start, members): the tiles that each box touches; by their centroids where nobody knows their outlines.
+
+        Every tile of a flow is among them, also one whose centroid lies outside of it.
+        """
+        if self.outlines is None:
+            return kernels.tiles_in_boxes(self.x, self.y, box, int(self._reach))
+        import shapely
+
+        west, east, south, north = box.astype(np.float64)
+        touched = shapely.STRtree(self.outlines).query(shapely.box(west, south, east, north), predicate="intersects")
+        start, inside = kernels.tiles_in_boxes(self.x, self.y, box, 0)
+        centred = np.stack([np.repeat(np.arange(box.shape[1]), np.diff(start)), inside])
+        number, members = np.unique(np.concatenate([touched, centred], axis=1), axis=1)
+        return np.searchsorted(number, np.arange(box.shape[1] + 1)), members.astype(np.int32)
 
     def _sizes(self, box: Ints, listed: Ints) -> Ints:
         """|n|: the tiles listed or, where tiles without traffic count too, as many as fit within reach of the box."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.trees.arrays import Entries, Marks, Test
+from odanon.anonymizers.trees.arrays import Entries, Test
 
 
 class Evidence(NamedTuple):
@@ -17,12 +17,4 @@ class Evidence(NamedTuple):
     origin: npt.NDArray[np.int32]
     destination: npt.NDArray[np.int32]
     test: Test
-    min_tiles: int  # different tiles in use on either side
-
-
-class Room(NamedTuple):
-    """Marks of what was already counted in the set at hand."""
-
-    people: Marks
-    origin: npt.NDArray[np.int64]
-    destination: npt.NDArray[np.int64]
+    visited: int  # different tiles in use on either side

@@ -16,11 +16,16 @@ NO_LIMIT = 2**62
 
 
 class Entries(NamedTuple):
-    """Rows: key = tile rank (trips), or rank << PERSON_BITS | person; weight is empty unless tested."""
+    """Rows: key = rank of the destination (trips), or rank << PERSON_BITS | person.
+
+    Weight is empty unless it is tested, and so is the rank of the origin unless visited tiles are counted; rows of
+    different origins are then kept apart.
+    """
 
     key: npt.NDArray[np.integer]
     volume: npt.NDArray[np.integer]
     weight: npt.NDArray[np.int64]
+    origin: npt.NDArray[np.int32]
 
 
 class Test(NamedTuple):
@@ -31,6 +36,7 @@ class Test(NamedTuple):
     max_tiles: int
     dominance: float  # largest share of one person; 1 = not tested
     cap: int  # trips of one person that count
+    visited: int  # fewest tiles in which trips start, and end
 
     @classmethod
     def of(cls, promise: Promise) -> "Test":
@@ -41,6 +47,7 @@ class Test(NamedTuple):
             max_tiles=NO_LIMIT if promise.max_tiles is None else promise.max_tiles,
             dominance=1.0 if promise.max_dominance is None else promise.max_dominance,
             cap=NO_LIMIT if promise.contribution_cap is None else promise.contribution_cap,
+            visited=promise.min_visited,
         )
 
 
@@ -50,11 +57,13 @@ class Marks(NamedTuple):
     turn: npt.NDArray[np.int64]
     seen: npt.NDArray[np.int64]  # by person: the last set that it was counted in
     tally: npt.NDArray[np.int64]  # trips or weight by person, for dominance; zero between sets
+    origin: npt.NDArray[np.int64]  # by tile: the last set that trips start there in, and end
+    destination: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, n_people: int) -> "Marks":
+    def of(cls, n_people: int, n_origins: int, n_destinations: int) -> "Marks":
         """Nobody counted yet."""
-        return cls(*(np.zeros(n, dtype=np.int64) for n in (1, n_people, n_people)))
+        return cls(*(np.zeros(n, dtype=np.int64) for n in (1, n_people, n_people, n_origins, n_destinations)))
 
 
 class Side(NamedTuple):
@@ -74,6 +83,8 @@ class Scratch(NamedTuple):
     correction: npt.NDArray[np.int32]  # people counted twice, by destination node
     last_seen: npt.NDArray[np.int64]  # by person: origin row << PERSON_BITS | tile rank
     tally: npt.NDArray[np.int64]  # by person, for dominance
+    turn: npt.NDArray[np.int64]  # numbers the sets whose origins are counted
+    origin: npt.NDArray[np.int64]  # by tile: the last of them that trips start there in
 
 
 class Candidates(NamedTuple):
@@ -92,6 +103,11 @@ class Candidates(NamedTuple):
 def fixed_weights(rows: ODMatrix, promise: Promise) -> npt.NDArray[np.int64]:
     """Weights in whole units where the promise is about them, else none."""
     return np.empty(0, dtype=np.int64) if promise.k_population is None else rows.weight_units
+
+
+def origins_of(rows: ODMatrix, promise: Promise) -> npt.NDArray[np.int32]:
+    """Where rows start, where the promise is about visited tiles, else nothing."""
+    return np.empty(0, dtype=np.int32) if promise.min_visited == 1 else rows.origin.astype(np.int32)
 
 
 def number_of_people(rows: ODMatrix) -> int:

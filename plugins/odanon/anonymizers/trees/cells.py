@@ -47,6 +47,12 @@ class Cells:
             )
         )
 
+    def told_nowhere(self, at_most: int) -> int:
+        """What is left out once small volumes are reported, if the promise asks for that; counts as `left_out` does."""
+        if self.problem.anonymizer.report_small:
+            return self.solution({}).told_nowhere
+        return self.left_out(at_most)
+
     def solution(self, figures: dict[str, Any]) -> Solution:
         """Every pair at the areas of its cell, or nowhere when the cell breaks the promise."""
         problem, pairs = self.problem, self.problem.od.pairs
@@ -68,14 +74,14 @@ def first_within_budget(problem: Problem, choices: int, cells: Callable[[int], C
     """The first of the choices, ordered from fine to coarse, that leaves out no more than the budget.
 
     A coarser choice joins cells, so what is published stays so and bisection finds the first, except where areas may be
-    too large or persons too dominant: there every choice is tried in order.
+    too large, persons too dominant, or what is left for a rest too small: there every choice is tried in order.
     """
     budget = problem.anonymizer.budget(problem.volume)
 
     def fine(choice: int) -> bool:
-        return cells(choice).left_out(budget) <= budget
+        return cells(choice).told_nowhere(budget) <= budget
 
-    if joins_keep_promise(problem):
+    if joins_keep_promise(problem) and not problem.anonymizer.report_small:
         found = bisect_left(range(choices), True, key=fine)
     else:
         found = next((choice for choice in range(choices) if fine(choice)), choices)
@@ -90,7 +96,7 @@ def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
     It has one digit: more of them, beside the flows, would tell the trips of the few who are left out.
     """
     volume = cells.problem.volume
-    lost = cells.left_out(volume)
+    lost = cells.told_nowhere(volume)
     if lost <= cells.problem.anonymizer.budget(volume):
         return
     enough = next((share for share in _SHARES if lost <= share * volume), None)

@@ -18,6 +18,7 @@ from odanon.anonymizers.trees.arrays import (
     Test,
     fixed_weights,
     number_of_people,
+    origins_of,
 )
 from odanon.anonymizers.trees.lca import floor_log2, lca_table
 from odanon.anonymizers.trees.limits import large_enough, lift
@@ -102,12 +103,12 @@ class Problem:
         if self.by_person:
             assert rows.person is not None
             key = rows.destination.astype(np.int64) << PERSON_BITS | rows.person
-        return Entries(key, trips, fixed_weights(rows, self.anonymizer))
+        return Entries(key, trips, fixed_weights(rows, self.anonymizer), origins_of(rows, self.anonymizer))
 
     def room(self) -> Entries:
         """Buffers that hold all entries."""
-        key, volume, weight = self.entries
-        return Entries(np.empty_like(key), np.empty_like(volume), np.empty_like(weight))
+        key, volume, weight, origin = self.entries
+        return Entries(np.empty_like(key), np.empty_like(volume), np.empty_like(weight), np.empty_like(origin))
 
     def scratch(self) -> Scratch:
         """Room for sweeps over rows of this problem."""
@@ -118,6 +119,8 @@ class Problem:
             correction=np.zeros(n_nodes, dtype=np.int32),
             last_seen=np.zeros(n_people, dtype=np.int64),
             tally=np.zeros(n_people, dtype=np.int64),
+            turn=np.zeros(1, dtype=np.int64),
+            origin=np.zeros(self.origins.n_leaves, dtype=np.int64),
         )
 
     @cached_property
@@ -148,7 +151,7 @@ class Problem:
 
     def marks(self) -> Marks:
         """Room to count people set by set."""
-        return Marks.of(number_of_people(self.rows))
+        return Marks.of(number_of_people(self.rows), self.origins.n_leaves, self.destinations.n_leaves)
 
     @cached_property
     def test(self) -> Test:

@@ -60,6 +60,12 @@ class Solution:
             extra_destinations=extra.get("extra_destinations"),
         )
 
+    @property
+    def told_nowhere(self) -> int:
+        """Trips that are in no flow, nor in a rest, when small volumes are reported."""
+        pair_origin, _, _ = self._with_small_volumes()
+        return int(self.problem.od.pairs.trips[pair_origin < 0].sum())
+
     def _with_small_volumes(self) -> tuple[npt.NDArray, npt.NDArray, dict[str, Areas]]:
         problem, pairs = self.problem, self.problem.od.pairs
         sides = (

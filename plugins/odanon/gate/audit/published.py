@@ -18,8 +18,8 @@ class Content:
     `flows`: origin, destination (areas). `origin_tiles`, `destination_tiles`: area, tile. `rows`: time (an instant
     that names the same trip in every matrix), origin, destination (tiles), person, trips; person ids must be
     comparable among the matrices that are audited together; segment, if the row is that of a segment. None: the rows
-    are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap. `beside`: rows of
-    the release that are shown elsewhere, as another segment; no rest counts what they hold.
+    are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap, or whose flows leave
+    pairs out. `beside`: rows of the release that are shown elsewhere, as another segment; no rest counts what they hold.
     """
 
     flows: pd.DataFrame

@@ -69,7 +69,9 @@ def test_a_given_level_or_tile_pairs_are_published_or_a_share_that_is_enough_is_
     volume = instance.od.volume
     shared = {name: value for name, value in parameters_of(base).items() if name != "level"}
     tiles = {int(tile) for tile in instance.origins.tiles}, {int(tile) for tile in instance.destinations.tiles}
-    choices: list[tuple[type, dict, tuple[Cut, Cut]]] = [(Suppression, {}, tiles)] if base.min_tiles == 1 else []
+    choices: list[tuple[type, dict, tuple[Cut, Cut]]] = (
+        [(Suppression, {}, tiles)] if base.min_tiles == base.min_visited == 1 else []
+    )
     choices += [(UniformLevel, {"level": level}, cuts) for level, cuts in cuts_by_level(instance).items()]
     for cls, extra, cuts in choices:
         lost = needed(instance, base, cuts)
@@ -106,6 +108,18 @@ def test_cells_of_k_minus_1_are_suppressed_and_cells_of_k_are_not():
     assert flows(Suppression(k=5, unit="trips", suppression=0.3), rows) == [["b", "c", 5], ["c", "c", 6]]
     assert flows(UniformLevel(k=5, unit="trips", level=1, suppression=0), rows) == [["x", "y", 9], ["y", "y", 6]]
     assert flows(UniformLevel(k=5, unit="trips", level=2, suppression=0.3), rows) == [["b", "c", 5], ["c", "c", 6]]
+
+
+def test_the_budget_is_tested_after_small_volumes_are_reported():
+    rows = [("a", "a", 9), ("a", "b", 3), ("a", "c", 3), ("b", "b", 9), ("c", "c", 9)]
+    fine = [["a", "a", 9], ["b", "b", 9], ["c", "c", 9]]
+    told = flows(UniformLevel(k=5, unit="trips", suppression=0, report_small=True), rows)
+    assert [flow for flow in told if not flow[1].startswith("rest of")] == fine
+    assert [flow[2] for flow in told if flow[1].startswith("rest of a")] == [6]
+    assert flows(UniformLevel(k=5, unit="trips", suppression=0), rows) == [["r", "r", 33]]
+    asked = {"k": 5, "unit": "trips", "suppression": 0, "report_small": True}
+    for promise in (UniformLevel(level=2, **asked), Suppression(**asked)):
+        assert sum(flow[2] for flow in flows(promise, rows)) == 33
 
 
 def test_a_single_flow_and_areas_of_one_tile():

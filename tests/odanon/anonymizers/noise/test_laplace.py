@@ -73,7 +73,9 @@ def test_the_verifier_refuses_it():
     tree, rows = random_city(4)
     plugin = Laplace(k=2)
     made = plugin.anonymize(ODMatrix.from_frame(rows, tree, tree), tree, tree)
-    findings = release_findings(rows, made, tree, tree, Promise.of(parameters_of(plugin)), overlapping=False)
+    findings = release_findings(
+        rows, made, tree, tree, Promise.of(parameters_of(plugin)), overlapping=False, leaves_out=False
+    )
     assert "volumes" in {finding.rule for finding in findings}
 
 

@@ -1,9 +1,11 @@
 """Boxes as areas: which tiles they touch, how large they count, what they are called and how they are drawn."""
 
+import geopandas
 import h3
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from placed_cities import grid_tree
@@ -19,6 +21,7 @@ from odanon.hierarchies.ward import WardHierarchy
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.zones import release_zones
+from odanon.tables.read import TableInput
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
 
@@ -50,6 +53,25 @@ def side(x: list[int], y: list[int]) -> BoxSide:
 def test_rows_of_tiles_a_little_out_of_line_still_count():
     areas = side([0, 100, 200], [0, 7, 0]).areas(np.array([[0, 200], [0, 0]]), np.array([1, 1]))[1]
     assert areas.n_tiles.tolist() == [3]
+
+
+def test_a_box_over_irregular_polygons_has_every_tile_that_it_touches_and_no_other(tmp_path):
+    corners = {
+        "a": shapely.box(4.00, 45.00, 4.01, 45.01),
+        "b": shapely.box(4.03, 45.00, 4.04, 45.01),
+        "long": shapely.box(4.015, 44.70, 4.025, 45.02),  # its centre is far to the south
+        "near": shapely.box(4.00, 45.012, 4.04, 45.016),  # its centre is close, and the box ends below it
+    }
+    layer = geopandas.GeoDataFrame({"id": list(corners)}, geometry=list(corners.values()), crs="EPSG:4326")
+    layer.to_file(tmp_path / "zones.gpkg")
+    rows = pd.DataFrame({"origin": ["a", "b"] * 3, "destination": "near", "person": range(6)})
+    rows.to_parquet(tmp_path / "rows.parquet")
+    table = TableInput(path=tmp_path / "rows.parquet", person="person", hierarchy="ward", zones=tmp_path / "zones.gpkg")
+    loaded = table.load()
+    made = release(loaded.matrices, loaded.tree, Mondrian(k=6), metrics=()).releases[None]
+    box = made.origins
+    assert sorted(loaded.tree.label[loaded.tree.tiles][box.members]) == ["a", "b", "long"]
+    assert made.flows["origin_tiles"].tolist() == [3]
 
 
 def test_boxes_with_the_same_tiles_are_one_area_and_a_box_of_one_tile_is_the_tile():

@@ -11,9 +11,9 @@ def deal(rank, tile, person, volume, weight, owner, shift, rows, end):
     """Append entries, given in order of destination rank, to the rows of the areas that own their origin tiles.
 
     `end` holds where each area's row starts and is moved to where it ends. Entries of one tile pair (and person)
-    that follow each other are added up. `owner` is -1 for tiles without an area.
+    that follow each other are added up, of one origin only where visited tiles are counted. `owner` is -1 for tiles without an area.
     """
-    by_person, weighted = shift > 0, len(weight) > 0
+    by_person, weighted, apart = shift > 0, len(weight) > 0, len(rows.origin) > 0
     start = end.copy()
     for i in range(len(rank)):
         area = owner[tile[i]]
@@ -23,7 +23,7 @@ def deal(rank, tile, person, volume, weight, owner, shift, rows, end):
         if by_person:
             key |= person[i]
         at = end[area]
-        if at > start[area] and rows.key[at - 1] == key:
+        if at > start[area] and rows.key[at - 1] == key and not (apart and rows.origin[at - 1] != tile[i]):
             rows.volume[at - 1] += volume[i]
             if weighted:
                 rows.weight[at - 1] += weight[i]
@@ -32,6 +32,8 @@ def deal(rank, tile, person, volume, weight, owner, shift, rows, end):
             rows.volume[at] = volume[i]
             if weighted:
                 rows.weight[at] = weight[i]
+            if apart:
+                rows.origin[at] = tile[i]
             end[area] += 1
 
 

@@ -37,16 +37,21 @@ class Work(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def merge_top(row, spare, start, middle, end):
-    """Merge the neighbouring sorted rows start:middle and middle:end in place, adding equal keys; new end."""
+    """Merge the neighbouring sorted rows start:middle and middle:end in place, adding equal keys; new end.
+
+    Where visited tiles are counted, rows of different origins stay apart.
+    """
     i, j, out = start, middle, 0
-    weighted = len(row.weight) > 0
+    weighted, apart = len(row.weight) > 0, len(row.origin) > 0
     while i < middle and j < end:
         a, b = row.key[i], row.key[j]
-        from_a, from_b = a <= b, b <= a
+        from_a, from_b = a <= b, b < a or (b == a and not apart)
         spare.key[out] = a if from_a else b
         spare.volume[out] = row.volume[i] * from_a + row.volume[j] * from_b
         if weighted:
             spare.weight[out] = row.weight[i] * from_a + row.weight[j] * from_b
+        if apart:
+            spare.origin[out] = row.origin[i] if from_a else row.origin[j]
         i += from_a
         j += from_b
         out += 1
@@ -55,6 +60,8 @@ def merge_top(row, spare, start, middle, end):
         spare.volume[out] = row.volume[i]
         if weighted:
             spare.weight[out] = row.weight[i]
+        if apart:
+            spare.origin[out] = row.origin[i]
         i += 1
         out += 1
     # what is left of the second row stays behind the merged part
@@ -62,6 +69,8 @@ def merge_top(row, spare, start, middle, end):
     row.volume[start : start + out] = spare.volume[:out]
     if weighted:
         row.weight[start : start + out] = spare.weight[:out]
+    if apart:
+        row.origin[start : start + out] = spare.origin[:out]
     out += start
     if out == j:
         return end
@@ -70,6 +79,8 @@ def merge_top(row, spare, start, middle, end):
         row.volume[out] = row.volume[j]
         if weighted:
             row.weight[out] = row.weight[j]
+        if apart:
+            row.origin[out] = row.origin[j]
         j += 1
         out += 1
     return out
@@ -82,7 +93,7 @@ def build(entries, shift, tree, limit, side, test, work, scratch, out):
     Returns the node to go on with. `limit` bounds |o| + |d| of inner candidates.
     """
     row = work.row
-    weighted = len(row.weight) > 0
+    weighted, apart = len(row.weight) > 0, len(row.origin) > 0
     node, waiting, tile = work.cursor[0], work.cursor[1], work.cursor[2]
     at = np.int64(0)
     while node < len(tree.parent):
@@ -109,6 +120,8 @@ def build(entries, shift, tree, limit, side, test, work, scratch, out):
                 row.volume[begin + i] = entries.volume[source + i]
                 if weighted:
                     row.weight[begin + i] = entries.weight[source + i]
+                if apart:
+                    row.origin[begin + i] = entries.origin[source + i]
             tile += 1
         else:
             filled = 0

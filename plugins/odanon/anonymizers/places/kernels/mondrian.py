@@ -7,11 +7,11 @@ from odanon.anonymizers.places.kernels.pairs import pairs_keep
 
 
 @njit(cache=True, nogil=True)
-def partition(points, trips, evidence, room):
+def partition(points, trips, evidence, room, relaxed):
     """(order, starts): pairs of cell c are `order[starts[c]:starts[c + 1]]`; all pairs together must keep the promise.
 
-    A cell is cut at the weighted median of the widest dimension; where that cut is not allowed the next wider one is
-    tried, and a cell that none can cut is final.
+    A cell is cut at the weighted median of the widest dimension, between different coordinates; where that is not allowed
+    it is final. The relaxed rule parts equal coordinates as well, and tries the next wider dimension.
     """
     n = points.shape[1]
     order = np.arange(n)
@@ -20,7 +20,7 @@ def partition(points, trips, evidence, room):
     todo = [(0, n)]
     while len(todo) > 0:
         begin, end = todo.pop()
-        at = _cut(points, trips, evidence, room, order[begin:end])
+        at = _cut(points, trips, evidence, room, relaxed, order[begin:end])
         if at > 0:
             todo.append((begin + at, end))
             todo.append((begin, begin + at))
@@ -32,7 +32,7 @@ def partition(points, trips, evidence, room):
 
 
 @njit(cache=True, nogil=True)
-def _cut(points, trips, evidence, room, cell):
+def _cut(points, trips, evidence, room, relaxed, cell):
     """Where to cut the cell, reordered to fit; 0 when no cut is allowed."""
     total, n_rows = np.int64(0), np.int64(0)
     for pair in cell:
@@ -52,10 +52,50 @@ def _cut(points, trips, evidence, room, cell):
         if extent[widest] <= 0:
             return 0
         at = balance(points[widest], trips, total, cell)
+        if not relaxed:
+            at = together(points[widest], trips, total, cell, at)
         if pairs_keep(cell[:at], evidence, room) and pairs_keep(cell[at:], evidence, room):
             return at
+        if not relaxed:
+            return 0
         extent[widest] = -1
     return 0
+
+
+@njit(cache=True, nogil=True)
+def together(value, trips, total, cell, at):
+    """Move the cut that `balance` found to where no value is on both sides: below or above that of the cut.
+
+    The one whose sides differ less is taken, the lower of two equal ones, and never one with an empty side.
+    """
+    middle = value[cell[at]]
+    for pair in cell[at:]:
+        middle = min(middle, value[pair])
+    parted = False
+    for pair in cell[:at]:
+        parted |= value[pair] == middle
+    if not parted:
+        return at
+    below, through, n_below, n_through = np.int64(0), np.int64(0), 0, 0
+    for pair in cell:
+        if value[pair] < middle:
+            below += trips[pair]
+            n_below += 1
+        if value[pair] <= middle:
+            through += trips[pair]
+            n_through += 1
+    lower = n_through == len(cell) or (n_below > 0 and abs(2 * below - total) <= abs(2 * through - total))
+    n_left = n_below if lower else n_through
+    ordered, left, right = np.empty(len(cell), cell.dtype), 0, n_left
+    for pair in cell:
+        if value[pair] < middle or (value[pair] == middle and not lower):
+            ordered[left] = pair
+            left += 1
+        else:
+            ordered[right] = pair
+            right += 1
+    cell[:] = ordered
+    return n_left
 
 
 @njit(cache=True, nogil=True)

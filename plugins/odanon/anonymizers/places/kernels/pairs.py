@@ -10,12 +10,12 @@ from odanon.anonymizers.trees.kernels.keeps import dominated, enough
 @njit(cache=True, nogil=True)
 def pairs_keep(pairs, evidence, room):
     """Whether the flow made of `pairs` keeps the promise; stops counting where nothing more can matter."""
-    people, rows, test = room.people, evidence.rows, evidence.test
-    people.turn[0] += 1
-    turn = people.turn[0]
+    rows, test = evidence.rows, evidence.test
+    room.turn[0] += 1
+    turn = room.turn[0]
     shares = test.dominance < 1.0
     weighted = len(rows.weight) > 0
-    quick = not weighted and not shares and evidence.min_tiles == 1
+    quick = not weighted and not shares and evidence.visited == 1
     units, weight = np.int64(0), np.int64(0)
     for pair in pairs:
         for i in range(evidence.start[pair], evidence.start[pair + 1]):
@@ -25,16 +25,16 @@ def pairs_keep(pairs, evidence, room):
                 units += rows.volume[i]
                 continue
             person = rows.key[i] & PERSON
-            if people.seen[person] != turn:
-                people.seen[person] = turn
+            if room.seen[person] != turn:
+                room.seen[person] = turn
                 units += 1
         if quick and units >= test.k:
             return True
     if not enough(units, weight, test):
         return False
-    if evidence.min_tiles > 1 and not _enough_tiles(pairs, evidence, turn, room):
+    if evidence.visited > 1 and not _enough_tiles(pairs, evidence, turn, room):
         return False
-    return not shares or not dominated(rows, _rows_of(pairs, evidence.start), test, people.tally)
+    return not shares or not dominated(rows, _rows_of(pairs, evidence.start), test, room.tally)
 
 
 @njit(cache=True, nogil=True)
@@ -63,4 +63,4 @@ def _enough_tiles(pairs, evidence, turn, room):
         if room.destination[evidence.destination[pair]] != turn:
             room.destination[evidence.destination[pair]] = turn
             destinations += 1
-    return min(origins, destinations) >= evidence.min_tiles
+    return min(origins, destinations) >= evidence.visited

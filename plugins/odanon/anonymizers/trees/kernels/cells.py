@@ -38,7 +38,7 @@ def volume_left_out(origin, rows, shift, o_area, d_area, n_areas, test, marks, l
             to = cells[c]
             mine = dealt[cell_end[to] - size[to] : cell_end[to]]
             size[to] = 0
-            safe, volume = keeps(rows, mine, shift > 0, test, marks)
+            safe, volume = keeps(rows, mine, shift, test, marks)
             if not safe:
                 lost += volume
         start = end

@@ -14,26 +14,33 @@ def at_or_below(parent, nodes):
 
 
 @njit(cache=True, nogil=True)
-def even_cut(parent, node_count, outflow, fits, v_target):
+def even_cut(parent, n_tiles, outflow, fits, v_target):
     """Nodes better kept whole when the sum of (v_target - outflow)^2 over kept nodes is to be least (000 section 3.2).
 
-    Nodes without outflow publish nothing and cost nothing. A node whose outflow is all one child's is left to the
-    child. Nodes that do not fit the tile limits are kept only when nothing below them does better.
+    Nodes without outflow pay v_target^2 like any other, those that a tree of full coverage counts and does not hold
+    included: as many as the tiles that are missing below a node would fill of its largest child's size. A node that is all
+    one child's is left to the child. Nodes that do not fit the limits are kept only when nothing below them does better.
     """
     n_nodes = len(parent)
     below = np.zeros(n_nodes)
-    filled = np.zeros(n_nodes, np.int32)
+    children = np.zeros(n_nodes, np.int64)
+    held, largest = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)  # tiles of all children, of one
     whole = np.zeros(n_nodes, np.bool_)
     for node in range(n_nodes):
-        if outflow[node] == 0:
-            continue
-        own = (v_target - outflow[node]) ** 2 if fits[node] else np.inf
-        whole[node] = node_count[node] == 1 or own < below[node] or (own == below[node] and filled[node] > 1)
-        if filled[node] == 1 and below[node] == np.inf:
-            whole[node] = True
-        if parent[node] >= 0:
-            below[parent[node]] += own if whole[node] else below[node]
-            filled[parent[node]] += 1
+        missing = n_tiles[node] - held[node]
+        if children[node] > 0 and missing > 0:
+            absent = (missing + largest[node] - 1) // largest[node]
+            below[node] += absent * v_target**2
+            children[node] += absent
+        own = (v_target - outflow[node]) ** 2 if fits[node] or outflow[node] == 0 else np.inf
+        tie = own == below[node] and (children[node] > 1 or own == np.inf)
+        whole[node] = children[node] == 0 or own < below[node] or tie
+        up = parent[node]
+        if up >= 0:
+            below[up] += own if whole[node] else below[node]
+            children[up] += 1
+            held[up] += n_tiles[node]
+            largest[up] = max(largest[up], n_tiles[node])
     return whole
 
 

@@ -36,8 +36,26 @@ def _one_has_most(key, amount, mine, cap, dominance, tally):
 
 
 @njit(cache=True, nogil=True)
-def keeps(rows, mine, by_person, test, marks):
+def visited(rows, mine, shift, test, marks):
+    """Whether the rows `mine` start in enough different tiles, and end in enough; `marks.turn` must be fresh."""
+    turn, origins, destinations = marks.turn[0], 0, 0
+    for row in mine:
+        start, end = rows.origin[row], np.int64(rows.key[row]) >> shift
+        if marks.origin[start] != turn:
+            marks.origin[start] = turn
+            origins += 1
+        if marks.destination[end] != turn:
+            marks.destination[end] = turn
+            destinations += 1
+        if origins >= test.visited and destinations >= test.visited:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def keeps(rows, mine, shift, test, marks):
     """(whether a flow of the rows `mine` keeps the promise, its trips)."""
+    by_person = shift > 0
     marks.turn[0] += 1
     volume, weight, people = np.int64(0), np.int64(0), np.int64(0)
     for row in mine:
@@ -50,13 +68,15 @@ def keeps(rows, mine, by_person, test, marks):
                 marks.seen[person] = marks.turn[0]
                 people += 1
     safe = enough(people if by_person else volume, weight, test)
+    if safe and test.visited > 1:
+        safe = visited(rows, mine, shift, test, marks)
     if safe and test.dominance < 1.0:
         safe = not dominated(rows, mine, test, marks.tally)
     return safe, volume
 
 
 @njit(cache=True, nogil=True)
-def groups_kept(rows, group, n_groups, by_person, test, marks):
+def groups_kept(rows, group, n_groups, shift, test, marks):
     """For every group whether it keeps the promise; `group` numbers the rows, -1 = in none."""
     start = np.zeros(n_groups + 1, np.int64)
     for number in group:
@@ -71,5 +91,5 @@ def groups_kept(rows, group, n_groups, by_person, test, marks):
             at[group[row]] += 1
     kept = np.empty(n_groups, np.bool_)
     for number in range(n_groups):
-        kept[number] = keeps(rows, dealt[start[number] : start[number + 1]], by_person, test, marks)[0]
+        kept[number] = keeps(rows, dealt[start[number] : start[number + 1]], shift, test, marks)[0]
     return kept

@@ -61,7 +61,9 @@ def sweep(number, limit, row, begin, end, shift, side, test, scratch, out, at):
         while True:
             above = spine[0, depth - 1] if depth > 0 and (wall or spine[0, depth - 1] < join) else join
             units = count if people else volume
-            if enough(units, weight, test):
+            if enough(units, weight, test) and (
+                test.visited == 1 or _visited(row, first, i, shift, test.visited, scratch)
+            ):
                 lifted = np.int64(side.lift[node])
                 size = side.size[lifted]
                 forced = is_tile and lifted == node
@@ -102,3 +104,21 @@ def sweep(number, limit, row, begin, end, shift, side, test, scratch, out, at):
                 spine[5, depth] = first
                 depth += 1
     return at
+
+
+@njit(cache=True, nogil=True)
+def _visited(row, first, end, shift, least, scratch):
+    """Whether the entries first:end, sorted by destination, start in so many different tiles, and end in so many."""
+    scratch.turn[0] += 1
+    turn, origins, destinations, last = scratch.turn[0], 0, 0, np.int64(-1)
+    for i in range(first, end):
+        rank = np.int64(row.key[i]) >> shift
+        if rank != last:
+            last = rank
+            destinations += 1
+        if scratch.origin[row.origin[i]] != turn:
+            scratch.origin[row.origin[i]] = turn
+            origins += 1
+        if origins >= least and destinations >= least:
+            return True
+    return False
