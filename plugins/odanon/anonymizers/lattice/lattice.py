@@ -1,0 +1,60 @@
+"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side (ALGORITHMS, ATG-Lattice)."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.lattice.settled import settle
+from odanon.anonymizers.lattice.solver import Costs, Lattice
+from odanon.anonymizers.trees.problem import Problem
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import parameter, parameters_of, plugin
+
+_PRICE = 0.2  # of a tile, times the mean tiles of a trip where only tiles count
+
+
+@plugin
+class AtgLattice(Anonymizer):
+    """Finest areas for every flow: each pair of areas chooses which side to split next."""
+
+    objective: Literal["loss", "tiles"] = parameter(
+        "loss", "what is least: trips spread to the wrong tiles, or tiles per trip"
+    )
+    tile_price: float | None = parameter(
+        None, "objective loss: price of a tile in lost trips a trip; none: 0.2 / tiles per trip at their least", ge=0
+    )
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
+    why_not: ClassVar[str] = "AtgLattice tells what is left out as rests, not as small volumes"
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """The best partition of the pairs of tiles within the budget."""
+        problem = Problem.checked(od, origins, destinations, self)
+        lattice = Lattice.of(problem, counted=self.objective == "loss")
+        costs, figures = self.costs(lattice)
+        found = lattice.find(costs)
+        settled = settle(lattice, lattice.decisions(costs, found))
+        shown = settled.published[settled.owner] & (settled.owner >= 0)
+        return Release.from_nodes(
+            od,
+            origins,
+            destinations,
+            np.where(shown, settled.origin[settled.owner], -1),
+            np.where(shown, settled.destination[settled.owner], -1),
+            {"algorithm": "atg-lattice", **parameters_of(self)},
+            {**figures, "lambda": found.right.lambda_, "evaluations": found.evaluations},
+            contribution_cap=self.contribution_cap,
+        )
+
+    def costs(self, lattice: Lattice) -> tuple[Costs, dict[str, float]]:
+        """The costs of the objective, and what they were set by."""
+        if self.objective == "tiles":
+            return lattice.in_tiles(), {}
+        price = self.tile_price
+        if price is None:
+            least = lattice.find(lattice.in_tiles()).right
+            price = _PRICE * least.K / least.A
+        return lattice.in_loss(price), {"tile_price": price}
