@@ -130,7 +130,9 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
             "segment": "all",
             "origin_zone": names,
             "destination_zone": [*names[1:], names[0]],
+            "kind": "flow",
             "trips": trips + np.arange(3),
+            "spread": trips + np.arange(3, dtype=float),
             "persons_band": "10-19",
             "release_id": name,
         }

@@ -29,6 +29,7 @@ _SPLIT = {
     "segment": "str",
     "origin": "str",
     "destination": "str",
+    "kind": "str",
     "trips": "int64",
     "persons": "Int64",
 }

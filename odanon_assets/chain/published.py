@@ -20,6 +20,7 @@ from odanon.model.release import TOTAL
 from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.protocols import Zoning
+from odanon.reconstruct.even import over_ground
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
@@ -97,6 +98,7 @@ def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bund
     zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
+    flows = flows.assign(spread=over_ground(flows, zones, tree))[list(FLOW_COLUMNS)]
     figures = lake.figures(name, "metrics", day)
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
@@ -131,7 +133,7 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
         whole, assignment = (read_frame(folder / name) for name in ("flows.parquet", "assignment.parquet"))
         flows = perturbed(flows, read_rows(lake, product, day), whole, assignment, parameters["k"])
     estimated = parameters["unit"] == "population"
-    public = pd.DataFrame(
+    return pd.DataFrame(
         {
             "product": product.product,
             "window_start": day,
@@ -139,12 +141,12 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
+            "kind": flows["kind"],
             "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
             "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
             "release_id": release,
         }
     )
-    return public[list(FLOW_COLUMNS)]
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:

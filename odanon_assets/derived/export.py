@@ -28,8 +28,14 @@ _FLOW_FIELDS = (
     ("segment", "string", "Part of the population; all: everybody, in a flow that is not split."),
     ("origin_zone", "string", "Zone where the trips start."),
     ("destination_zone", "string", "Zone where the trips end."),
+    ("kind", "string", "flow, or rest: the trips between its zones that no finer row of the same time bin counts."),
     ("trips", "integer", "Number of trips; of a release about the population, its rounded estimate."),
-    ("persons_band", "string", "Band of the number of people behind the flow."),
+    (
+        "spread",
+        "number",
+        "What to multiply with the shares of both zones that lie in areas of your own; without rests, trips.",
+    ),
+    ("persons_band", "string", "Band of the number of people behind the row."),
     ("release_id", "string", "Name of the release."),
 )
 _ZONE_FIELDS = (
@@ -143,11 +149,11 @@ def _with_text_tiles(zones: "GeoDataFrame") -> "GeoDataFrame":
 
 
 def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":
-    """A line for each pair of zones and window, from a point inside the one to a point inside the other."""
+    """A line for each pair of zones, kind of row and window, from a point inside the one to a point inside the other."""
     import geopandas
     import shapely
 
-    keys = ["product", "release_id", "window_start", "origin_zone", "destination_zone"]
+    keys = ["product", "release_id", "window_start", "origin_zone", "destination_zone", "kind"]
     between = flows[flows["origin_zone"] != flows["destination_zone"]]
     volume = between.groupby(keys, as_index=False, sort=True)["trips"].sum()
     places = pd.Series(

@@ -2,7 +2,8 @@
 
 They are made from published cells alone (PRIVACY rule 6), so they tell nothing that the days do not tell. A flow
 counts on the days on which exactly its two areas were published; a sum is therefore a lower bound wherever a day joined
-or suppressed them, and `days` says on how many days the flow was there. Complete totals of a month would need
+or suppressed them, and `days` says on how many days the flow was there. A flow on one day and a rest on another are two rows, and a
+rest of several days counts what finer rows left over on each of them; `spread` adds up and is read as that of a day. Complete totals of a month would need
 unpublished numbers and are not made.
 """
 
@@ -24,7 +25,7 @@ from odanon_assets.stores.interface import Store
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
-_CELL = ["clock", "segment", "origin_zone", "destination_zone"]
+_CELL = ["clock", "segment", "origin_zone", "destination_zone", "kind"]
 
 
 def month_folder(product: Product, month: date) -> Path:
@@ -42,7 +43,8 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
     cells = pd.concat([_cells(product, store.flows(release), zones) for release in releases.values()])
     working = [day for day in days if product.calendar.is_working(day)]
     typical = _sums(cells[cells["window_start"].isin(working)])
-    typical["trips_per_day"] = typical.pop("trips") / max(len(working), 1)
+    for column in ("trips", "spread"):
+        typical[f"{column}_per_day"] = typical.pop(column) / max(len(working), 1)
     with Derived(default_root()).new(store, product.product, _name(month), releases) as folder:
         write_parquet(_sums(cells), folder / "flows.parquet")
         write_parquet(typical, folder / "typical_day.parquet")
@@ -97,6 +99,6 @@ def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.Dat
 
 
 def _sums(cells: pd.DataFrame) -> pd.DataFrame:
-    """Trips of each flow over the days, and the number of days on which it was published."""
+    """Trips and spread of each flow over the days, and the number of days on which it was published."""
     groups = cells.groupby(_CELL, sort=True, observed=True)
-    return groups.agg(trips=("trips", "sum"), days=("window_start", "nunique")).reset_index()
+    return groups.agg(trips=("trips", "sum"), spread=("spread", "sum"), days=("window_start", "nunique")).reset_index()

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.gate.coverage import Coverage, Line
 from odanon.gate.noise import with_noise
 from odanon.gate.verifier import Finding, added_up
 from odanon.model.files.trees import from_parquet
-from odanon.model.release import TOTAL
+from odanon.model.release import REST, TOTAL
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.gate.facts import release_facts
@@ -24,7 +25,8 @@ from odanon_assets.stores.bundle import Bundle
 
 _PAIR = ["time_bin", "origin", "destination"]
 _CELL = [*_PAIR, "segment"]
-_SHOWN = [*_CELL, "trips", "band"]
+_SHOWN = [*_CELL, "kind", "trips", "band"]
+_SLIVER = 1e-6  # shapes of less than this share of their zones are rounding
 _STEPS = (1, 2, 5, 10)  # multiples of k at which bands of people begin
 
 
@@ -36,6 +38,7 @@ def unlike_tables(product: Product, lake: Lake, day: date, bundle: Bundle) -> li
         [
             Finding("facts", len(other), f"facts of the manifest that are not those of the tables: {', '.join(other)}"),
             *_flows(bundle, tables, facts),
+            _misspread(bundle, tables),
             *_zones(bundle, tables, lake, product, day),
         ]
     )
@@ -55,7 +58,7 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
         verified = with_noise(verified, _people(tables, verified), parameters["k"])
     trips = verified["weight"] if parameters["unit"] == "population" else verified["trips"]
     verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
-    wrong = _unlike(shown, verified, _CELL if noisy else _SHOWN)
+    wrong = _unlike(shown, verified, [*_CELL, "kind"] if noisy else _SHOWN)
     misperturbed = _unlike(shown, verified, _SHOWN) - wrong
     same = {"product": facts["product"], "release_id": facts["release_id"]}
     wrong += sum(int((bundle.flows[column] != value).sum()) for column, value in same.items())
@@ -66,6 +69,39 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
         ),
         Finding("noise", int(noisy and (shown["trips"] < parameters["k"]).sum()), "published numbers below k"),
     ]
+
+
+def _misspread(bundle: Bundle, tables: Tables) -> Finding:
+    """Rows that add another number on drawn areas than their own, spread evenly over what no finer row covers.
+
+    The layers of a row and of all rests around it are a density; times what the row covers itself it has to be its trips.
+    """
+    what = "published rows whose spread does not follow from the published numbers"
+    flows = bundle.flows
+    if not (flows["kind"] == REST).any():
+        return Finding("published-flows", int((flows["spread"] != flows["trips"]).sum()), what)
+    ground = pd.Series(bundle.zones.to_crs("EPSG:6933").area.to_numpy(), index=bundle.zones["zone_id"].to_numpy())
+    areas = pd.read_parquet(tables.folder / "areas.parquet", columns=["time_bin", "side", "area", "tiles"])
+    wrong = 0
+    for at, rows in flows.groupby("time_bin"):
+        here = areas[areas["time_bin"] == at].explode("tiles").rename(columns={"tiles": "tile"})
+        lines = [Line.of(here.loc[here["side"] == side, ["area", "tile"]]) for side in ("origin", "destination")]
+        sums = rows.groupby(["origin_zone", "destination_zone"])[["trips", "spread"]].sum()
+        ends = [sums.index.get_level_values(side) for side in ("origin_zone", "destination_zone")]
+        number = [line.areas.get_indexer(end) for line, end in zip(lines, ends, strict=True)]
+        nested = Coverage.of(number[0], number[1], lines[0], lines[1])
+        outer = np.full(len(sums), -1)
+        outer[nested.inner] = nested.outer
+        whole = ground.loc[ends[0]].to_numpy() * ground.loc[ends[1]].to_numpy()
+        own = whole - np.bincount(nested.outer, whole[nested.inner], len(sums))
+        layer = sums["spread"].to_numpy() / whole
+        density, up = layer.copy(), outer.copy()
+        while (up >= 0).any():
+            density += np.where(up >= 0, layer[up], 0.0)
+            up = np.where(up >= 0, outer[up], -1)
+        told = own > whole * _SLIVER
+        wrong += int((~np.isclose(density * own, sums["trips"], rtol=1e-6))[told].sum())
+    return Finding("published-flows", wrong, what)
 
 
 def _unlike(shown: pd.DataFrame, verified: pd.DataFrame, columns: list[str]) -> int:

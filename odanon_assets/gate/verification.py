@@ -68,6 +68,11 @@ def _verify_segments(
     shared = np.isin(np.arange(n_flows), number)
     row_flow = np.append(assigned["flow"].to_numpy(np.int64), -1)[_numbers(rows, assigned)]
     findings = [Finding("segments", int((number < 0).sum()), "flows by segment that no flow of everybody holds")]
+    told_kind = np.append(release.flows["kind"].to_numpy(object), "")[number]
+    other = (number >= 0) & (told_kind != split["kind"].to_numpy(object))
+    findings.append(
+        Finding("segments", int(other.sum()), "flows by segment that are a rest of everybody, or the reverse")
+    )
     promise = replace(promise, k_areas=None)  # it asks that enough people of all segments together use an area
     for name in sorted({*rows["segment"], *split["segment"]}):
         inside, mine = (rows["segment"] == name).to_numpy(), (split["segment"] == name).to_numpy()
@@ -88,6 +93,7 @@ def _verify_segments(
             suppressed_trips=int(told.loc[told["flow"] < 0, "trips"].sum()),
             assignment=told,
             overlapping=overlapping,
+            beside=release.flows[~np.isin(np.arange(n_flows), number[mine])].astype(dict.fromkeys(ENDS, "str")),
         )
     return findings
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.release import KINDS
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -21,7 +22,9 @@ FLOW_COLUMNS = (
     "segment",
     "origin_zone",
     "destination_zone",
+    "kind",
     "trips",
+    "spread",
     "persons_band",
     "release_id",
 )
@@ -74,6 +77,8 @@ def check_bundle(bundle: Bundle) -> None:
     )
     if strangers.any():
         raise OdanonError(f"{where}: {int(strangers.sum())} ends of flows lie in no zone of the release")
+    if not bundle.flows["kind"].isin(KINDS).all():
+        raise OdanonError(f"{where}: a row is neither a flow nor a rest; kind is one of {', '.join(KINDS)}")
     if bundle.zones["zone_id"].duplicated().any():
         raise OdanonError(f"{where}: the zones name a zone twice")
     if bundle.flows.duplicated(list(FLOW_KEY)).any():

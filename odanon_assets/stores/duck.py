@@ -9,6 +9,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.areas import reconstruct, zone_shares
+from odanon_assets.stores.bundle import FLOW_COLUMNS
 from odanon_assets.stores.interface import zoning_version
 from odanon_assets.stores.seal import MANIFEST, zone_digests
 
@@ -25,7 +26,7 @@ def session_over(folders: list[Path]) -> "DuckDBPyConnection":
 
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
     session.execute("SET TimeZone = 'UTC'")
-    session.read_parquet([str(folder / "flows.parquet") for folder in folders]).create_view("flows")
+    _view_flows(session, [str(folder / "flows.parquet") for folder in folders])
     zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
     columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
     zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
@@ -45,6 +46,16 @@ def session_over(folders: list[Path]) -> "DuckDBPyConnection":
     if metrics:
         session.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?)", metrics)
     return session
+
+
+def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
+    """The flows of all releases; those of files that are older than rests are flows."""
+    session.read_parquet(files, union_by_name=True).create_view("flow_files")
+    known = set(session.view("flow_files").columns)
+    columns = {name: name for name in FLOW_COLUMNS}
+    columns["kind"] = "coalesce(kind, 'flow') AS kind" if "kind" in known else "'flow' AS kind"
+    columns["spread"] = "coalesce(spread, trips) AS spread" if "spread" in known else "trips::double AS spread"
+    session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
 def answer(folders: list[Path], sql: str) -> pd.DataFrame:
@@ -78,7 +89,7 @@ def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until:
     session = session_over(folders)
     session.register("names", names)
     flows = session.execute(
-        "SELECT o.zone AS origin_zone, d.zone AS destination_zone, sum(f.trips)::double AS trips FROM flows f"
+        "SELECT o.zone AS origin_zone, d.zone AS destination_zone, sum(f.spread) AS spread FROM flows f"
         " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
         " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
         " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL",

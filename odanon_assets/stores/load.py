@@ -23,7 +23,7 @@ _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
-_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8"}
+_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", "spread": ">f8"}
 
 
 def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
@@ -126,7 +126,7 @@ def _array(texts: list[str]) -> str:
 def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
     """Add the flows of a release in PostgreSQL's binary format, which needs no text made and parsed.
 
-    The two texts of a row have few distinct values, so rows of equal texts share one record type.
+    The texts of a row have few distinct values, so rows of equal texts share one record type.
     """
     table = bundle.flows
     numbers = {
@@ -135,12 +135,13 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
         "origin_no": _numbered(table["origin_zone"], zone_no),
         "destination_no": _numbered(table["destination_zone"], zone_no),
         "trips": table["trips"].to_numpy(),
+        "spread": table["spread"].to_numpy(),
         "position": np.arange(len(table)),
         "window_start": np.full(len(table), (bundle.window_start - _EPOCH).days),
     }
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
     order = np.lexsort([numbers[name] for name in ("time_bin", "destination_no", "origin_no")])
-    texts = table[["segment", "persons_band"]].iloc[order]
+    texts = table[["segment", "kind", "persons_band"]].iloc[order]
     columns = ", ".join([*numbers, *texts.columns])
     cursor = connection.connection.cursor()
     for pair, rows in texts.groupby(list(texts.columns), dropna=False, sort=False).indices.items():
@@ -157,7 +158,7 @@ def _microseconds(times: pd.Series) -> np.ndarray:
     return since_1970 - (_EPOCH - date(1970, 1, 1)).days * 86_400_000_000
 
 
-def _records(numbers: dict[str, np.ndarray], texts: tuple[Any, Any]) -> bytes:
+def _records(numbers: dict[str, np.ndarray], texts: tuple[Any, ...]) -> bytes:
     """Rows as PostgreSQL reads them: how many fields, then each field's length and big-endian value."""
     fields: list[tuple[str, str]] = [("fields", ">i2")]
     for name in numbers:

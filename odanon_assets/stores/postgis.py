@@ -112,7 +112,9 @@ class PostgisStore:
             release = _release(connection, release_id)
             rows = execute(
                 connection,
-                "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.trips, f.persons_band FROM published.flow f"
+                "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.kind, f.trips,"
+                " coalesce(f.spread, f.trips), f.persons_band"
+                " FROM published.flow f"
                 " JOIN published.zone o ON o.zone_no = f.origin_no"
                 " JOIN published.zone d ON d.zone_no = f.destination_no"
                 " WHERE f.release_no = :no AND f.window_start = :window ORDER BY f.position",
@@ -120,8 +122,8 @@ class PostgisStore:
             ).all()
         plain = [(release.product, release.window_start, *row, release_id) for row in rows]
         frame = pd.DataFrame(plain, columns=list(FLOW_COLUMNS))
-        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips"}, "str")
-        frame = frame.astype({**text_columns, "trips": "int64"})
+        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips", "spread"}, "str")
+        frame = frame.astype({**text_columns, "trips": "int64", "spread": "float64"})
         frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True).astype("datetime64[us, UTC]")
         return frame
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from odanon.errors import OdanonError
+from odanon.model.release import FLOW
 from odanon_assets.lake.files import sha256, to_json
 from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle
 
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
 MANIFEST = "release.json"
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
-_FLOW_TYPES = {"window_start": pa.date32(), "time_bin": pa.timestamp("us", tz="UTC"), "trips": pa.int64()}
+_FLOW_TYPES = {
+    "window_start": pa.date32(),
+    "time_bin": pa.timestamp("us", tz="UTC"),
+    "trips": pa.int64(),
+    "spread": pa.float64(),
+}
+_OF_RESTS = ("kind", "spread")
 FLOW_SCHEMA = pa.schema([(name, _FLOW_TYPES.get(name, pa.large_string())) for name in FLOW_COLUMNS])
 
 
@@ -51,9 +58,11 @@ def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> 
 
 
 def flows_digest(flows: pd.DataFrame) -> str:
-    """Every value of the flows, column by column."""
+    """Every value of the flows, column by column; without rests, no more than what there was before rests."""
     digest = hashlib.sha256(len(flows).to_bytes(8, "little"))
     table = pa.Table.from_pandas(flows[list(FLOW_COLUMNS)], schema=FLOW_SCHEMA, preserve_index=False)
+    if (flows["kind"] == FLOW).all() and (flows["spread"] == flows["trips"]).all():
+        table = table.drop_columns(list(_OF_RESTS))
     for column in table.columns:
         values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
         digest.update(values.is_null().cast(pa.uint8()).to_numpy())
@@ -63,6 +72,8 @@ def flows_digest(flows: pd.DataFrame) -> str:
             ends = np.frombuffer(offsets, dtype="<i8", count=filled.offset + len(filled) + 1)[filled.offset :]
             digest.update(np.diff(ends).tobytes())
             digest.update(memoryview(texts or b"")[ends[0] : ends[-1]])
+        elif pa.types.is_floating(values.type):
+            digest.update(values.to_numpy().tobytes())
         else:
             width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
             digest.update(values.cast(width).to_numpy())
@@ -107,9 +118,18 @@ def read_parts(folder: Path) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
     """Flows, zones and report from the files of a release."""
     import geopandas
 
-    flows = pd.read_parquet(folder / "flows.parquet")
+    flows = with_kinds(pd.read_parquet(folder / "flows.parquet"))
     zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
     return flows, zones, (folder / "report.html").read_text(encoding="utf-8")
+
+
+def with_kinds(flows: pd.DataFrame) -> pd.DataFrame:
+    """The flows of a file, which says nothing of rests if it is older than they are."""
+    if "kind" in flows:
+        return flows
+    return flows.assign(kind=pd.Series(FLOW, flows.index, dtype="str"), spread=flows["trips"].astype(float))[
+        list(FLOW_COLUMNS)
+    ]
 
 
 def read_sealed(text: bytes) -> tuple[dict[str, Any], list[str]]:

@@ -57,7 +57,9 @@ def bundle(
             "segment": segment,
             "origin_zone": zones["zone_id"].to_numpy()[at % n],
             "destination_zone": zones["zone_id"].to_numpy()[(at // n + 1) % n],
+            "kind": "flow",
             "trips": trips + at,
+            "spread": (trips + at).astype(float),
             "persons_band": np.where(at % 2, "20+", "10-19"),
             "release_id": name,
         }

@@ -38,10 +38,15 @@ class Numbers:
             flows = list(
                 zip(content.flows["origin"].astype("str"), content.flows["destination"].astype("str"), strict=True)
             )
+            sizes = [
+                table["area"].astype("str").value_counts()
+                for table in (content.origin_tiles, content.destination_tiles)
+            ]
             for row in content.rows.itertuples():
                 starts, ends = areas[0].get(row.origin, ()), areas[1].get(row.destination, ())
-                here = [(number, flow) for flow, (start, end) in enumerate(flows) if start in starts and end in ends]
-                assert len(here) <= 1
+                here = [flow for flow, (start, end) in enumerate(flows) if start in starts and end in ends]
+                inner = min(here, key=lambda flow: sizes[0][flows[flow][0]] * sizes[1][flows[flow][1]], default=None)
+                here = [] if inner is None else [(number, inner)]
                 counted.setdefault((row.time, row.origin, row.destination, row.person, row.trips), []).extend(here)
         groups: dict[tuple, set] = {}
         for row, numbers in counted.items():

@@ -89,7 +89,7 @@ class _Read:
         if "time" not in flows:
             flows["time"] = ""
         zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
-        return cls(flows[["time", "origin", "destination", "trips"]], zones)
+        return cls(flows[["time", "origin", "destination", "trips", "spread"]], zones)
 
     @property
     def summed(self) -> pd.DataFrame:

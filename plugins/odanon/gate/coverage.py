@@ -1,9 +1,10 @@
-"""Which flow covers which tile pair, from nothing but the tiles that each area lists.
+"""Which row of a release covers which tile pair, from nothing but the tiles that each area lists.
 
-Tiles of a side are laid out on a line, so that an area is a few runs of positions and a flow a few rectangles. One side
-is cut at every run's end; then rectangles are disjoint exactly when, cut by cut, their intervals on the other
-side are, with traffic on them or not. The order of the line changes the speed and never the answer; areas listed
-children first, as releases list them, are one run each.
+Tiles of a side are laid out on a line, so that an area is a few runs of positions and a row a few rectangles. One side
+is cut at every run's end; then, cut by cut, a row is a few intervals on the other side. Rows may lie inside each other, and
+a tile pair belongs to the innermost row that holds it: rows nest as products exactly when, in every cut, intervals
+are disjoint or nested, and the row of an inner interval lies inside the row of the one around it, with traffic or not. The
+order of the line changes the speed and never the answer; areas listed children first, as releases list them, are one run each.
 """
 
 from dataclasses import dataclass
@@ -66,32 +67,51 @@ class Line:
 
     def holds(self, area: Ints, position: Ints) -> npt.NDArray[np.bool_]:
         """Whether each tile (by position) belongs to each area (by number)."""
-        run_key = np.repeat(np.arange(len(self.areas)), np.diff(self.first)) * (len(self.tiles) + 1)
-        run = np.searchsorted(run_key + self.start, area * (len(self.tiles) + 1) + position, side="right") - 1
+        run = self._run_at(area, position)
         if not len(self.start):
             return np.zeros(len(area), dtype=bool)
         inside = (run >= self.first[area]) & (position >= 0) & (area >= 0)
         return inside & (position < self.stop[run])
 
+    def within(self, inner: Ints, outer: Ints) -> npt.NDArray[np.bool_]:
+        """Whether each inner area (by number) lies wholly in the outer one; runs of an area never touch."""
+        number, step = spread(np.diff(self.first)[inner])
+        run = self.first[inner][number] + step
+        around = self._run_at(outer[number], self.start[run])
+        inside = (around >= self.first[outer[number]]) & (self.stop[run] <= self.stop[around])
+        return np.bincount(number[~inside], minlength=len(inner)) == 0
+
+    def _run_at(self, area: Ints, position: Ints) -> Ints:
+        """The last run up to each position, of each area if it is one of its runs at all."""
+        run_key = np.repeat(np.arange(len(self.areas)), np.diff(self.first)) * (len(self.tiles) + 1)
+        wanted = area * (len(self.tiles) + 1) + position
+        return np.searchsorted(run_key + self.start, wanted, side="right").astype(np.int64) - 1
+
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The rectangles of all flows, ready to be searched."""
+    """The rectangles of all rows, ready to be searched, and how the rows lie inside each other."""
 
     cut: Line
     other: Line
     by_destination: bool  # the side that is cut
     edges: Ints
-    key: Ints  # (piece, start on the other side), sorted
+    key: Ints  # (piece, start on the other side), sorted, outer intervals first
     stop: Ints
     flow: Ints
-    overlapping: int  # flows that share a tile pair with another one
+    around: Ints  # by interval: the one directly around it, -1 for none
+    inner: Ints  # rows that lie inside another one ...
+    outer: Ints  # ... and the row directly around each
+    crossing: Ints  # rows that share tile pairs with one that they do not lie inside, or that holds no more
 
     @classmethod
     def of(cls, origin_area: Ints, destination_area: Ints, origins: Line, destinations: Line) -> "Coverage":
-        """From the area numbers of every flow; a flow with an unknown area (-1) covers nothing."""
+        """From the area numbers of every row; a row with an unknown area (-1) covers nothing."""
         sides = (origin_area, origins), (destination_area, destinations)
         known = np.flatnonzero((origin_area >= 0) & (destination_area >= 0))
+        # Larger rows first, so that of intervals that are alike in one cut the row that may lie around comes first.
+        cells = origins.n_tiles[origin_area[known]] * destinations.n_tiles[destination_area[known]]
+        known = known[np.argsort(-cells, kind="stable")]
         pieces = [_pieces(area[known], line) for area, line in sides]
         runs = [np.diff(line.first)[area[known]] for area, line in sides]
         by_destination = int((pieces[1] * runs[0]).sum()) < int((pieces[0] * runs[1]).sum())
@@ -102,24 +122,56 @@ class Coverage:
         rectangle, step = spread(high - low)
         piece, width = low[rectangle] + step, len(other.tiles) + 1
         flow, other_run = flow[rectangle], other_run[rectangle]
-        order = np.argsort(piece * width + other.start[other_run], kind="stable")
-        piece, flow, other_run = piece[order], flow[order], other_run[order]
-        key, end = piece * width + other.start[other_run], piece * width + other.stop[other_run]
-        clash = key[1:] < np.maximum.accumulate(end)[:-1]
-        return cls(cut, other, by_destination, edges, key, other.stop[other_run], flow, len(np.unique(flow[1:][clash])))
+        start, stop = other.start[other_run], other.stop[other_run]
+        order = np.lexsort((-stop, piece * width + start))
+        piece, flow, start, stop = piece[order], flow[order], start[order], stop[order]
+        around = _around(piece * width + start, piece * width + stop)
+        inside = np.flatnonzero(around >= 0)
+        n_rows = len(origin_area) + 1
+        inner, outer = np.divmod(pd.unique(flow[inside] * n_rows + flow[around[inside]]), n_rows)
+        held, smaller = np.ones(len(inner), dtype=bool), np.zeros(len(inner), dtype=bool)
+        for areas, line in sides:
+            held &= line.within(areas[inner], areas[outer])
+            smaller |= line.n_tiles[areas[inner]] < line.n_tiles[areas[outer]]
+        held &= smaller
+        crossing = np.unique(inner[~held])
+        key, inner, outer = piece * width + start, inner[held], outer[held]
+        return cls(cut, other, by_destination, edges, key, stop, flow, around, inner, outer, crossing)
 
     def flow_at(self, origin: Ints, destination: Ints) -> Ints:
-        """The flow that covers each pair of tile positions, -1 where none does."""
+        """The innermost row that covers each pair of tile positions, -1 where none does."""
         along, across = (destination, origin) if self.by_destination else (origin, destination)
+        found = np.full(len(origin), -1, dtype=np.int64)
         if not len(self.key):
-            return np.full(len(origin), -1, dtype=np.int64)
+            return found
+        width = len(self.other.tiles) + 1
         piece = np.searchsorted(self.edges, along, side="right") - 1
-        wanted = piece * (len(self.other.tiles) + 1) + across
-        at = np.searchsorted(self.key, wanted, side="right") - 1
-        found = (at >= 0) & (along >= 0) & (across >= 0)
-        at = np.maximum(at, 0)
-        found &= (self.key[at] // (len(self.other.tiles) + 1) == piece) & (across < self.stop[at])
-        return np.where(found, self.flow[at], -1)
+        at = np.searchsorted(self.key, piece * width + across, side="right") - 1
+        searched = np.flatnonzero((at >= 0) & (along >= 0) & (across >= 0))
+        searched = searched[self.key[at[searched]] // width == piece[searched]]
+        at = at[searched]
+        while len(searched):
+            holds = across[searched] < self.stop[at]
+            found[searched[holds]] = self.flow[at[holds]]
+            searched, at = searched[~holds], self.around[at[~holds]]
+            searched, at = searched[at >= 0], at[at >= 0]
+        return found
+
+
+def _around(start: Ints, stop: Ints) -> Ints:
+    """The interval directly around each, -1 for none; `start` ascends, and intervals that cross are told by their stops.
+
+    As many intervals lie around one as began before it and have not ended; the one directly around it is the last
+    before it that has one fewer.
+    """
+    depth = np.arange(len(start)) - np.searchsorted(np.sort(stop), start, side="right")
+    by_depth = np.argsort(depth, kind="stable")
+    first = np.searchsorted(depth[by_depth], np.arange(depth.max(initial=0) + 2))
+    around = np.full(len(start), -1, dtype=np.int64)
+    for level in range(1, len(first) - 1):
+        shallower, here = by_depth[first[level - 1] : first[level]], by_depth[first[level] : first[level + 1]]
+        around[here] = shallower[np.searchsorted(shallower, here) - 1]
+    return around
 
 
 def _pieces(area: Ints, line: Line) -> Ints:
@@ -131,7 +183,7 @@ def _pieces(area: Ints, line: Line) -> Ints:
 
 
 def _rectangles(known: Ints, area: Ints, other_area: Ints, cut: Line, other: Line) -> tuple[Ints, Ints, Ints]:
-    """(flow, run on the cut side, run on the other side) for every rectangle."""
+    """(row, run on the cut side, run on the other side) for every rectangle."""
     n_cut, n_other = np.diff(cut.first)[area[known]], np.diff(other.first)[other_area[known]]
     number, step = spread(n_cut * n_other)
     run = cut.first[area[known]][number] + step // n_other[number]

@@ -66,6 +66,11 @@ def is_set(areas: Areas, tree: Hierarchy) -> npt.NDArray[np.bool_]:
     return (_nodes_of(areas, tree) < 0) & ~rest
 
 
+def no_zones(areas: Areas, tree: Hierarchy) -> int:
+    """How many areas are no zones of the hierarchy."""
+    return int((_nodes_of(areas, tree) < 0).sum())
+
+
 def telling(areas: Areas, tree: Hierarchy) -> int:
     """How many areas depend on which tiles were visited.
 

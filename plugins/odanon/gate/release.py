@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from odanon.gate.drawn import drawn, is_set, misdrawn, unlike
+from odanon.gate.drawn import drawn, is_set, misdrawn, no_zones, unlike
 from odanon.gate.shape import misshapen
 from odanon.gate.verifier import Finding, added_up, structure, verify
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Release
+from odanon.model.release import REST, Release
 
 _ENDS = ("origin", "destination")
 
@@ -92,6 +92,9 @@ def _areas(release: Release, origins: Hierarchy, destinations: Hierarchy) -> lis
     findings = [
         Finding("zone-tiles", misdrawn(*side), "areas that do not hold the tiles of their zone") for side in sides
     ]
+    if (release.flows["kind"] == REST).any():  # readers tell from the hierarchy what lies inside what
+        drawn_ones = sum(no_zones(*side) for side in sides)
+        findings.append(Finding("rests", drawn_ones, "areas beside rests that are no zones of the hierarchy"))
     for name, (told, _), areas in zip(_ENDS, sides, right, strict=True):
         number = pd.Index(areas.label).get_indexer(pd.Index(release.flows[name].astype("str")))
         known = number >= 0

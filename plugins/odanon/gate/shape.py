@@ -7,7 +7,7 @@ import pandas as pd
 from odanon.gate.verifier import Finding
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.release import Release
+from odanon.model.release import KINDS, Release
 
 _LABELS = ("origin", "destination")
 _SIZES = ("origin_tiles", "destination_tiles")
@@ -27,11 +27,13 @@ def misshapen(release: Release, origins: Hierarchy, destinations: Hierarchy, *, 
 
 
 def _flow_problems(flows: pd.DataFrame, *, weighted: bool) -> list[str]:
-    wanted = [*_LABELS, "trips", "persons", *_SIZES, *(["weight"] if weighted else [])]
+    wanted = [*_LABELS, "kind", "trips", "persons", *_SIZES, *(["weight"] if weighted else [])]
     if problem := _columns("flows", flows, wanted):
         return [problem]
     problems = [f"flows.{name} has missing names" for name in _LABELS if flows[name].isna().any()]
     problems += [f"flows.{name} is no column of names" for name in _LABELS if not _names(flows[name])]
+    if not flows["kind"].isin(KINDS).all():
+        problems.append(f"flows.kind is something else than {' or '.join(KINDS)}")
     limits = {"trips": (0, _TRIPS), "origin_tiles": (1, _TILES), "destination_tiles": (1, _TILES)}
     problems += [
         f"flows.{name} does not hold whole numbers from {low}"

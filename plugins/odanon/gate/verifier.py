@@ -8,13 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
 from odanon.gate.weights import Weights, largest, sums
 from odanon.model.promise import Promise
+from odanon.model.release import REST
 
+_ROW = ["origin", "destination", "kind"]
 _SLACK = 1e-9  # relative; shares are fractions
 
 
@@ -49,15 +52,18 @@ def verify(
     suppressed_trips: int,
     assignment: pd.DataFrame | None = None,
     overlapping: bool = False,
+    beside: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
     `rows`: origin, destination (tiles), person, trips and, for unit population, weight. `flows`: origin, destination
-    (areas), trips, persons. `origin_tiles`, `destination_tiles`: area, tile and, where areas also count tiles
+    (areas), kind, trips, persons. `origin_tiles`, `destination_tiles`: area, tile and, where areas also count tiles
     without traffic, n_tiles. With unit trips, `rows` needs no person. With a `contribution_cap`, a flow's trips
     must be those of each person up to the cap. An `assignment` (origin, destination, trips, flow; -1 = suppressed)
-    says which flow each tile pair counts in and must be right. Areas of one flow must not overlap those of another,
-    unless flows are `overlapping`: then every pair must lie inside the flow that the assignment names.
+    says which flow each tile pair counts in and must be right. No flow shares a tile pair with another; a rest holds other
+    rows whole or not at all, and counts the tile pairs that no row inside it holds. If flows are `overlapping`, there are
+    no rests, and every pair must lie inside the flow that the assignment names. `beside` (origin, destination, kind) are rows
+    of the same release that are told elsewhere: nothing is counted in them, and no rest counts what they hold.
     """
     lines = Line.of(origin_tiles), Line.of(destination_tiles)
     areas = _numbers(flows, lines)
@@ -68,10 +74,13 @@ def verify(
         assert assignment is not None
         pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
         findings += misplaced
+        findings.append(Finding("rests", int(_rests(flows).sum()), "rests among flows that overlap by design"))
     else:
-        coverage = Coverage.of(areas[0], areas[1], *lines)
+        every = flows if beside is None else pd.concat([flows[_ROW], beside[_ROW]])
+        coverage = _coverage(every, lines)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
-        findings.append(_shared(coverage))
+        pair_flow = np.where(pair_flow < len(flows), pair_flow, -1)
+        findings.append(_shared(coverage, every))
     if assignment is not None:
         findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
@@ -96,7 +105,7 @@ def structure(
         [
             *_zones(areas, lines, (origin_tiles, destination_tiles), promise),
             _twice(flows),
-            _shared(Coverage.of(areas[0], areas[1], *lines)),
+            _shared(_coverage(flows, lines), flows),
         ]
     )
 
@@ -107,12 +116,23 @@ def _numbers(flows: pd.DataFrame, lines: tuple[Line, Line]) -> list[Ints]:
     return [line.areas.get_indexer(pd.Index(flows[side].astype("str"))) for line, side in sides]
 
 
+def _coverage(flows: pd.DataFrame, lines: tuple[Line, Line]) -> Coverage:
+    origin, destination = _numbers(flows, lines)
+    return Coverage.of(origin, destination, *lines)
+
+
 def _twice(flows: pd.DataFrame) -> Finding:
     return Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice")
 
 
-def _shared(coverage: Coverage) -> Finding:
-    return Finding("disjoint", coverage.overlapping, "flows that share tile pairs with another flow")
+def _rests(flows: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    return (flows["kind"] == REST).to_numpy(dtype=bool)
+
+
+def _shared(coverage: Coverage, flows: pd.DataFrame) -> Finding:
+    inside_a_flow = coverage.inner[~_rests(flows)[coverage.outer]]
+    shared = len(np.union1d(coverage.crossing, inside_a_flow))
+    return Finding("disjoint", shared, "rows that share tile pairs with another one and do not lie inside a rest")
 
 
 @dataclass(frozen=True, eq=False)

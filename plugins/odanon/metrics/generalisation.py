@@ -11,7 +11,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import plugin
 
-_ADDED = ("volume", "published", "S", "G")
+_ADDED = ("volume", "published", "coarse", "S", "G")
 _LARGEST = ("origin_areas", "destination_areas")
 _COUNTED = ("trips", "persons", "weight")
 
@@ -37,14 +37,32 @@ _FIGURES = (
         best="least",
         headline=True,
     ),
+    Figure(
+        "coarse_share",
+        "of trips told coarsely",
+        "in rests, whose areas hold finer rows that do not count them; of all that is published",
+        unit="share",
+        public="coarse_share",
+        symbol="coarse",
+        best="least",
+        headline=True,
+    ),
     Figure("G", "generalisation error", "tiles of origin plus destination, added up over trips"),
-    Figure("S", "trips left out", "the volume in no flow", kind="count", tells_suppressed="yes"),
+    Figure("coarse", "trips told coarsely", "the volume in rests", kind="count"),
+    Figure("S", "trips left out", "the volume in no flow and no rest", kind="count", tells_suppressed="yes"),
     Figure("volume", "trips", "the volume of the matrix", kind="count", tells_suppressed="yes"),
-    Figure("published", "trips published", "the volume of all flows", kind="count"),
+    Figure("published", "trips published", "the volume of all flows and rests", kind="count"),
 )
 # The same whatever is summed.
 _SHAPE = (
-    Figure("flows", "flows", "rows: origin, destination and time bin", kind="size", public="flows", headline=True),
+    Figure(
+        "flows",
+        "flows",
+        "rows: origin, destination and time bin, rests included",
+        kind="size",
+        public="flows",
+        headline=True,
+    ),
     Figure(
         "origin_areas",
         "origin areas",
@@ -82,7 +100,8 @@ class Generalisation(Measured):
         G = sum (|o| + |d|) v over published flows (000 problem G) and Gbar = G / V+ (000 equation 3; 002 equation 4.4):
         the mean number of tiles, origin plus destination, that a trip is blurred to. S = V - V+, the volume left out.
         Origins x destinations are the areas that flows name; min_trips, min_persons and (where given) min_weight the
-        smallest v, u and weight of a flow.
+        smallest v, u and weight of a flow. A rest is a row like any other: its trips are published and blurred to the whole of its
+        two areas, and what it counts is told coarsely: coarse_share is the part of V+ in rests.
         """
         seen = Volumes(od, release, self.measure)
         flows = release.flows
@@ -90,6 +109,7 @@ class Generalisation(Measured):
         volumes = {
             "volume": seen.total,
             "published": seen.published,
+            "coarse": seen.coarse,
             "S": seen.left_out,
             "G": float((seen.tiles * seen.flow).sum()),
         }
@@ -123,5 +143,6 @@ def _with_ratios(figures: dict[str, float]) -> dict[str, float]:
     return {
         **figures,
         "S_share": figures["S"] / figures["volume"],
+        "coarse_share": figures["coarse"] / published if published else 0.0,
         "Gbar": figures["G"] / published if published else float("nan"),
     }

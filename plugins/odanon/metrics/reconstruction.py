@@ -45,7 +45,8 @@ class Reconstruction(Measured):
         """E = (1/V) sum |r - v| (000 equation 2; 002 equation 4.5), D = sum |r/V+ - v/V| (000 equation 4).
 
         The sums run over all pairs of tiles; r is what a pair gets when every flow spreads evenly over its |o| x |d|
-        pairs, and the sum of what several flows give where boxes overlap. All r together are V+, so pairs without trips
+        pairs and every rest over those of its pairs that no finer row holds, and the sum of what several flows give where
+        boxes overlap. All r together are V+, so pairs without trips
         add V+ less what the pairs with trips get: only these are looked at, and no dense matrix is ever made.
         """
         seen = Volumes(od, release, self.measure)

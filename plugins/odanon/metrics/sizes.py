@@ -38,7 +38,7 @@ class Sizes:
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Numbers of flows: `persons_x4` counts those with 4k <= u < 8k, `persons_x0` those below k; alike for trips.
 
-        density = flows / (origins x destinations) of the release; density_before = tile pairs with trips over (tiles
+        Rests are rows like flows. density = rows / (origins x destinations) of the release; density_before = tile pairs with trips over (tiles
         that emit x tiles that receive), where 000 Table 2 divides by all tiles squared.
         """
         flows, pairs = release.flows, od.pairs

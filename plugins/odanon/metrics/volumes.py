@@ -15,6 +15,7 @@ from odanon.errors import OdanonError
 from odanon.metrics import kernels
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.model.rests import Regions, is_rest_row
 
 Measure = Literal["trips", "persons", "weight"]
 
@@ -53,17 +54,21 @@ class Volumes:
 
     @property
     def tiles(self) -> npt.NDArray[np.int64]:
-        """|o| + |d| of every flow."""
-        return self._sizes[0] + self._sizes[1]
+        """|o| + |d| of every flow, and of a rest, whose trips may lie anywhere in its areas for all that readers know."""
+        flows = self.release.flows
+        return flows["origin_tiles"].to_numpy(np.int64) + flows["destination_tiles"].to_numpy(np.int64)
 
     @property
-    def cells(self) -> npt.NDArray[np.float64]:
-        """|o| x |d| of every flow."""
-        return self._sizes[0].astype(np.float64) * self._sizes[1]
+    def coarse(self) -> float:
+        """Volume that only rests tell."""
+        return float(self.flow[is_rest_row(self.release.flows)].sum())
 
     @cached_property
     def given_back(self) -> npt.NDArray[np.float64]:
-        """What every input pair gets when flows spread evenly over their tile pairs (000 section 4.3)."""
+        """What every input pair gets when rows spread evenly over the tile pairs that they count (000 section 4.3).
+
+        A flow counts all |o| x |d| of its areas, a rest those that no finer row holds.
+        """
         release = self.release
         origin, destination = (
             pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
@@ -75,16 +80,11 @@ class Volumes:
             _areas_of_tiles(areas.start, areas.members, int(ends.max(initial=-1)) + 1)
             for areas, ends in ((release.origins, self.origin), (release.destinations, self.destination))
         ]
-        share = (self.flow / self.cells)[order]
+        share = Regions.of(release).layered(self.flow)[order]
         return kernels.spread_over_pairs(
             self.origin, self.destination, *sides[0], flow_start, destination[order], share, *sides[1],
             len(release.destinations.label),
         )  # fmt: skip
-
-    @property
-    def _sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        flows = self.release.flows
-        return flows["origin_tiles"].to_numpy(np.int64), flows["destination_tiles"].to_numpy(np.int64)
 
 
 def measures(od: ODMatrix, release: Release) -> list[Measure]:

@@ -7,21 +7,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.errors import OdanonError
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import WEIGHT_UNIT, ODMatrix
 
 TOTAL = "all"  # the segment of everybody
+FLOW, REST = KINDS = ("flow", "rest")
 _STEPS = np.array([digit * 10**zeros for zeros in range(13) for digit in (1, 2, 5)])
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A set of generalised flows; each tile pair is covered by at most one.
+    """A set of generalised flows and rests; each tile pair belongs to at most one.
 
-    `flows` has one row per published flow: origin, destination (area labels), trips, persons (NA without ids),
-    weight (when given; rounded), origin_tiles, destination_tiles. `assignment` has one row per input pair: origin,
-    destination (tile labels), trips, flow (row number in `flows`, -1 = suppressed).
+    `flows` has one row per published flow or rest: origin, destination (area labels), kind, trips, persons (NA without
+    ids), weight (when given; rounded), origin_tiles, destination_tiles. A rest counts the trips between its areas that no
+    finer row counts: rows are disjoint as products, or one lies inside the other and the outer one is a rest.
+    `assignment` has one row per input pair: origin, destination (tile labels), trips, flow (row number in `flows`: the
+    innermost row that holds the pair; -1 = suppressed).
     """
 
     flows: pd.DataFrame
@@ -42,12 +46,14 @@ class Release:
         parameters: dict[str, Any],
         metrics: dict[str, Any] | None = None,
         *,
+        pair_rest: npt.NDArray[np.bool_] | None = None,
         contribution_cap: int | None = None,
         extra_origins: Areas | None = None,
         extra_destinations: Areas | None = None,
     ) -> "Release":
         """Assemble from the tree nodes that each input pair is published at (-1 = suppressed).
 
+        `pair_rest` marks the pairs that are counted in a rest there; two nodes have a flow or a rest, never both.
         Flows are ordered by (origin node, destination node); people are counted from the person-level rows.
         Node numbers from the size of a tree on stand for its extra areas, which are not nodes. With a
         `contribution_cap` a flow's trips count each person's up to the cap; the rest is metric `capped_trips`.
@@ -63,6 +69,7 @@ class Release:
         d_nodes, d_code = np.unique(flow_keys % n_destinations, return_inverse=True)
         o_areas = _areas_of(origins, o_nodes, extra_origins)
         d_areas = _areas_of(destinations, d_nodes, extra_destinations)
+        rest = _rests(flow_of_kept, None if pair_rest is None else pair_rest[kept], len(flow_keys))
         trips = np.zeros(len(flow_keys), dtype=np.int64)
         np.add.at(trips, flow_of_kept, od.pairs.trips[kept])
         counted = trips if contribution_cap is None else _capped_trips(od, pair_flow, len(trips), contribution_cap)
@@ -70,13 +77,28 @@ class Release:
         if contribution_cap is not None:
             figures["capped_trips"] = int((trips - counted).sum())
         return cls(
-            flows=_flow_table(od, pair_flow, counted, (o_areas, o_code), (d_areas, d_code)),
+            flows=_flow_table(od, pair_flow, rest, counted, (o_areas, o_code), (d_areas, d_code)),
             assignment=_assignment_table(od, origins, destinations, pair_flow),
             origins=o_areas,
             destinations=d_areas,
             parameters=parameters,
             metrics={**figures, **(metrics or {})},
         )
+
+
+def _rests(flow: npt.NDArray[np.int64], marked: npt.NDArray[np.bool_] | None, n_flows: int) -> npt.NDArray[np.bool_]:
+    """Which rows are rests, from the row and the mark of every pair."""
+    rest = np.zeros(n_flows, dtype=np.bool_)
+    if marked is not None:
+        rest[flow[marked]] = True
+        if rest[flow[~marked]].any():
+            raise OdanonError("a release counts the same two areas as a flow and as a rest; make them one row")
+    return rest
+
+
+def kinds(rest: npt.NDArray[np.bool_]) -> pd.Categorical:
+    """The column `kind` from which rows are rests."""
+    return pd.Categorical.from_codes(rest.astype(np.int8), categories=pd.Index(KINDS, dtype="str"))
 
 
 def _generalisation(trips: npt.NDArray[np.int64], tiles: npt.NDArray[np.int64], volume: int) -> dict[str, float | int]:
@@ -113,6 +135,7 @@ def _categories(codes: npt.NDArray, labels: npt.NDArray[np.object_]) -> pd.Categ
 def _flow_table(
     od: ODMatrix,
     pair_flow: npt.NDArray[np.int64],
+    rest: npt.NDArray[np.bool_],
     trips: npt.NDArray[np.int64],
     origin: tuple[Areas, npt.NDArray],
     destination: tuple[Areas, npt.NDArray],
@@ -120,6 +143,7 @@ def _flow_table(
     table = {
         "origin": _categories(origin[1], origin[0].label),
         "destination": _categories(destination[1], destination[0].label),
+        "kind": kinds(rest),
         "trips": trips,
         "persons": _distinct_people(od, pair_flow, len(trips)),
         "origin_tiles": origin[0].n_tiles[origin[1]],

@@ -1,8 +1,9 @@
 """Flows between areas that a user draws, estimated from a release.
 
 A published flow is taken to be spread evenly over the ground of its origin zone and of its destination zone, the
-continuous form of the even spread over tiles in 000 equation 2. The part of it between two drawn areas is then
-trips x (share of the origin zone inside one area) x (share of the destination zone inside the other).
+continuous form of the even spread over tiles in 000 equation 2, and a rest over what no finer row covers. The part of all of them
+between two drawn areas is the sum of spread x (share of the origin zone inside one area) x (share of the destination zone
+inside the other), where `spread` is the number of trips unless there are rests (`odanon.reconstruct.even`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     part = ~shapely.covers(drawn[area_at], shapes[zone_at])
     inside = shapely.intersection(drawn[area_at[part]], shapes[zone_at[part]])
     whole, first = np.unique(zone_at[part], return_inverse=True)
-    share[part] = _ground(inside) / _ground(shapes[whole])[first]
+    share[part] = ground(inside) / ground(shapes[whole])[first]
     kept = share > 0
     table = pd.DataFrame({"zone": zone_at[kept], "area": areas.index.to_numpy()[area_at[kept]], "share": share[kept]})
     return table.sort_values(["zone", "area"], kind="stable", ignore_index=True)
@@ -42,7 +43,7 @@ def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
 def reconstruct(flows: pd.DataFrame, zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     """Estimated trips between all pairs of areas: origin, destination (index of areas), trips.
 
-    `flows` has origin_zone, destination_zone and trips, `zones` has zone_id; pairs without trips are left out.
+    `flows` has origin_zone, destination_zone and spread, `zones` has zone_id; pairs without trips are left out.
     """
     return spread(flows, zones, zone_shares(zones, areas))
 
@@ -53,12 +54,12 @@ def spread(flows: pd.DataFrame, zones: pd.DataFrame, shares: pd.DataFrame, by: S
     Columns of the flows named by `by`, such as the time bin, are kept apart.
     """
     keys = [*by]
-    volume = flows.groupby([*keys, "origin_zone", "destination_zone"], as_index=False)["trips"].sum()
+    volume = flows.groupby([*keys, "origin_zone", "destination_zone"], as_index=False)["spread"].sum()
     named = shares.assign(zone=zones["zone_id"].to_numpy()[shares["zone"]])
     from_area = named.rename(columns={"zone": "origin_zone", "area": "origin", "share": "from_share"})
     to_area = named.rename(columns={"zone": "destination_zone", "area": "destination", "share": "to_share"})
     joined = volume.merge(from_area, on="origin_zone").merge(to_area, on="destination_zone")
-    joined["trips"] = joined["trips"] * joined["from_share"] * joined["to_share"]
+    joined["trips"] = joined["spread"] * joined["from_share"] * joined["to_share"]
     return joined.groupby([*keys, "origin", "destination"], as_index=False)["trips"].sum()
 
 
@@ -85,7 +86,8 @@ def checked(areas: "GeoSeries") -> "GeoSeries":
     return areas.make_valid()
 
 
-def _ground(shapes: "np.ndarray") -> "np.ndarray":
+def ground(shapes: "np.ndarray") -> "np.ndarray":
+    """Square metres of shapes in EPSG:4326, in an equal-area projection."""
     import geopandas
 
     return geopandas.GeoSeries(shapes, crs="EPSG:4326").to_crs(EQUAL_AREA).area.to_numpy()

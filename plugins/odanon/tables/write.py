@@ -17,6 +17,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
+from odanon.reconstruct.even import over_tiles
 from odanon.scratch import scratch
 
 
@@ -49,7 +50,7 @@ def _write(
     algorithm: str,
 ) -> None:
     releases, figures = released.releases, released.figures
-    flows = pd.concat([_timed(release.flows, bin_) for bin_, release in releases.items()], ignore_index=True)
+    flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
@@ -79,6 +80,11 @@ def _timed(table: pd.DataFrame, bin_: Any) -> pd.DataFrame:
     if bin_ is not None:
         plain.insert(0, "time", bin_)
     return plain
+
+
+def _spread(release: Release) -> pd.DataFrame:
+    """The flows with what each adds where it is read on other areas, by shares of tiles."""
+    return release.flows.assign(spread=over_tiles(release))
 
 
 def _published(release: Release) -> pd.DataFrame:

@@ -29,11 +29,20 @@ def trips(tiles: list[int], persons: list[int] | None = None) -> pd.DataFrame:
     return counted.astype({"origin": "str", "destination": "str", "person": "int64"})
 
 
-def tile_matrix(name: str, rows: pd.DataFrame, areas: list[list[int]], k: int) -> PublishedMatrix:
-    """A matrix whose flows lead from sets of origin tiles to one destination; sets below k are suppressed."""
+def tile_matrix(
+    name: str, rows: pd.DataFrame, areas: list[list[int]], k: int, *, rests: bool = False
+) -> PublishedMatrix:
+    """A matrix whose flows lead from sets of origin tiles to one destination; sets below k are suppressed.
+
+    With `rests`, what they leave of all tiles is a rest where that reaches k.
+    """
     enough = [
         tiles for tiles in areas if rows.loc[rows["origin"].isin([f"t{t}" for t in tiles]), "person"].nunique() >= k
     ]
+    if rests:
+        left = {f"t{tile}" for tiles in areas for tile in tiles} - {f"t{tile}" for tiles in enough for tile in tiles}
+        if rows.loc[rows["origin"].isin(left), "person"].nunique() >= k:
+            enough.append([tile for tiles in areas for tile in tiles])
     listed = [(f"{name}{number}", f"t{tile}") for number, tiles in enumerate(enough) for tile in tiles]
     flows = pd.DataFrame({"origin": [f"{name}{number}" for number in range(len(enough))], "destination": "D"})
     content = Content(
@@ -90,6 +99,16 @@ def test_a_sum_of_some_numbers_less_a_sum_of_others_among_many() -> None:
     assert rules(square({**many, **cells}, first=list(many))) == set()
 
 
+def test_a_rest_is_subtracted_from_like_any_number() -> None:
+    """Sixteen people from three thin tiles: another release shows those of two of them beside a flow that both have."""
+    rows = trips([0] * 10 + [4] * 10 + [1] * 6 + [2] * 6 + [3] * 4)
+    other, tiles = tile_matrix("other", rows, [[1, 2, 4]], 10), [[tile] for tile in range(5)]
+    rested = tile_matrix("rested", rows, tiles, 10, rests=True)
+    assert rested.load().row_flow(rows).tolist() == [0] * 10 + [1] * 10 + [2] * 16
+    assert rules([other, tile_matrix("plain", rows, tiles, 10)]) == set()
+    assert rules([other, rested]) & SUBTRACTIONS
+
+
 @pytest.mark.parametrize("limit", ["MAX_WORK", "MAX_ENTRIES"])
 def test_what_would_take_too_long_is_unproven_and_says_what_to_do(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     matrices = square({(i, j): 3 for i in range(SIDE) for j in range(SIDE)}, first=[])
@@ -112,17 +131,17 @@ PARTITION = st.lists(st.integers(0, 3), min_size=6, max_size=6)
 
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 11)), max_size=24),
-    st.lists(PARTITION, min_size=2, max_size=4),
+    st.lists(st.tuples(PARTITION, st.booleans()), min_size=2, max_size=4),
     st.integers(2, 5),
 )
 def test_what_is_refused_for_a_combination_is_what_brute_force_finds(
-    pairs: list[tuple[int, int]], partitions: list[list[int]], k: int
+    pairs: list[tuple[int, int]], partitions: list[tuple[list[int], bool]], k: int
 ) -> None:
     """People travel from several tiles; every set of fewer than k people is tried in exact fractions."""
     rows = trips([tile for tile, _ in pairs], [person for _, person in pairs])
     matrices = [
-        tile_matrix(f"m{number}", rows, [[t for t in range(6) if part[t] == area] for area in range(4)], k)
-        for number, part in enumerate(partitions)
+        tile_matrix(f"m{number}", rows, [[t for t in range(6) if part[t] == area] for area in range(4)], k, rests=rests)
+        for number, (part, rests) in enumerate(partitions)
     ]
     found = rules(matrices)
     leak = Numbers.of(matrices).isolated_by_subsets(k)

@@ -14,7 +14,7 @@ ROWS = pd.DataFrame(
         "trips": [2, 1, 1, 1, 4],
     }
 )
-FLOWS = pd.DataFrame({"origin": ["A"], "destination": ["X"], "trips": [4], "persons": [3]})
+FLOWS = pd.DataFrame({"origin": ["A"], "destination": ["X"], "kind": "flow", "trips": [4], "persons": [3]})
 ORIGIN_TILES = pd.DataFrame({"area": ["A", "A", "C"], "tile": ["a", "b", "c"]})
 DESTINATION_TILES = pd.DataFrame({"area": ["X", "Y"], "tile": ["x", "y"]})
 
@@ -36,14 +36,16 @@ def test_k_is_a_boundary() -> None:
 
 
 def test_one_commuter_with_many_trips_is_one_person() -> None:
-    flows = pd.DataFrame({"origin": ["C"], "destination": ["Y"], "trips": [4], "persons": [1]})
+    flows = pd.DataFrame({"origin": ["C"], "destination": ["Y"], "kind": "flow", "trips": [4], "persons": [1]})
     assert rules(flows, suppressed=5, k=2) == {"at-least-k"}
     assert rules(flows, suppressed=5, k=2, unit="trips") == set()
 
 
 def test_overlapping_flows_are_found() -> None:
     tiles = pd.concat([ORIGIN_TILES, pd.DataFrame({"area": ["B"], "tile": ["b"]})])
-    flows = pd.concat([FLOWS, pd.DataFrame({"origin": ["B"], "destination": ["X"], "trips": [1], "persons": [1]})])
+    flows = pd.concat(
+        [FLOWS, pd.DataFrame({"origin": ["B"], "destination": ["X"], "kind": "flow", "trips": [1], "persons": [1]})]
+    )
     found = verify(ROWS, flows, tiles, DESTINATION_TILES, Promise(k=2), suppressed_trips=4)
     assert "disjoint" in {finding.rule for finding in found}
 
@@ -74,7 +76,9 @@ def test_a_contribution_cap_counts_each_person_up_to_the_cap() -> None:
 
 
 def test_overlapping_areas_are_fine_when_every_pair_is_assigned_to_one_flow() -> None:
-    flows = pd.DataFrame({"origin": ["A", "A"], "destination": ["X", "XY"], "trips": [4, 1], "persons": [3, 1]})
+    flows = pd.DataFrame(
+        {"origin": ["A", "A"], "destination": ["X", "XY"], "kind": "flow", "trips": [4, 1], "persons": [3, 1]}
+    )
     tiles = pd.concat([DESTINATION_TILES, pd.DataFrame({"area": ["XY", "XY"], "tile": ["x", "y"]})])
     pairs = {"origin": ["a", "b", "b", "c"], "destination": ["x", "x", "y", "y"], "trips": [3, 1, 1, 4]}
     told = pd.DataFrame({**pairs, "flow": [0, 0, 1, -1]})
@@ -119,11 +123,15 @@ def test_findings_name_the_rule_and_never_a_person() -> None:
 
 def test_flows_that_overlap_only_where_nobody_travels_are_found() -> None:
     tiles = pd.DataFrame({"area": ["A", "A", "C", "C"], "tile": ["a", "e", "b", "e"]})  # nobody leaves from e
-    flows = pd.DataFrame({"origin": ["A", "C"], "destination": ["X", "X"], "trips": [3, 1], "persons": [2, 1]})
+    flows = pd.DataFrame(
+        {"origin": ["A", "C"], "destination": ["X", "X"], "kind": "flow", "trips": [3, 1], "persons": [2, 1]}
+    )
     rows = pd.concat([ROWS, pd.DataFrame({"origin": ["b"], "destination": "x", "person": [6], "trips": 1})])
     flows = flows.assign(trips=[3, 2], persons=[2, 2])
     found = verify(rows, flows, tiles, DESTINATION_TILES, Promise(k=2), suppressed_trips=5)
-    assert [str(finding) for finding in found] == ["disjoint: flows that share tile pairs with another flow (1)"]
+    assert [str(finding) for finding in found] == [
+        "disjoint: rows that share tile pairs with another one and do not lie inside a rest (1)"
+    ]
 
 
 def test_a_population_needs_both_thresholds() -> None:
@@ -131,7 +139,7 @@ def test_a_population_needs_both_thresholds() -> None:
 
     def found(rows: pd.DataFrame, k: int, k_population: float) -> set[str]:
         flows = pd.DataFrame(
-            {"origin": "A", "destination": "X", "trips": [rows["trips"].sum()], "persons": [len(rows)]}
+            {"origin": "A", "destination": "X", "kind": "flow", "trips": [rows["trips"].sum()], "persons": [len(rows)]}
         )
         told = verify(
             rows,

@@ -38,12 +38,12 @@ def test_a_partition_of_the_map_keeps_every_trip() -> None:
         {
             "origin_zone": rng.choice(zones["zone_id"], 50),
             "destination_zone": rng.choice(zones["zone_id"], 50),
-            "trips": rng.integers(10, 99, 50),
+            "spread": rng.integers(10, 99, 50).astype(float),
         }
     )
     parts = drawn(box(0, 0, 1.3, 3), box(1.3, 0, 3, 0.7), box(1.3, 0.7, 3, 3))
     matrix = reconstruct(flows, zones, parts)
-    assert matrix["trips"].sum() == pytest.approx(flows["trips"].sum(), rel=1e-9)
+    assert matrix["trips"].sum() == pytest.approx(flows["spread"].sum(), rel=1e-9)
 
 
 coordinate = st.floats(-0.5, 3.5, allow_nan=False, width=16)
@@ -57,7 +57,7 @@ def test_rectangles_agree_with_interval_arithmetic(a: tuple[float, ...], b: tupl
     zones = squares(3, size)
     flows = pd.DataFrame(
         [(f"z{o}", f"z{d}", 10.0 + o + 2 * d) for o in range(9) for d in range(9)],
-        columns=["origin_zone", "destination_zone", "trips"],
+        columns=["origin_zone", "destination_zone", "spread"],
     )
 
     def share(zone: int, rectangle: tuple[float, ...]) -> float:

@@ -103,7 +103,7 @@ def test_noisy_counts_are_refused(lake: Lake) -> None:
     assert "verifiable" in {f.rule for f in verify_day(product("flows"), lake, DAY)}
 
 
-SPLIT = ["time_bin", "segment", "origin", "destination", "trips", "persons"]
+SPLIT = ["time_bin", "segment", "origin", "destination", "kind", "trips", "persons"]
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_segment_below_k_is_refused(lake: Lake, by_sex: Any) -> None:
         for side in ("origin", "destination"):
             inside &= rows[side].isin(list(listed.loc[(flow.time_bin, side, getattr(flow, side))]))
         counted = rows[inside].groupby("segment").agg(trips=("trips", "sum"), persons=("person", "nunique"))
-        return counted.reset_index().assign(**{name: getattr(flow, name) for name in keys})[SPLIT]
+        return counted.reset_index().assign(**{name: getattr(flow, name) for name in [*keys, "kind"]})[SPLIT]
 
     added = shown_by_sex(next(whole.itertuples()))
     assert added["persons"].min() < 10

@@ -9,7 +9,7 @@ import pandas as pd
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
+from odanon.model.release import Release, kinds
 
 Ints = npt.NDArray[np.int64]
 
@@ -51,6 +51,7 @@ def noisy_release(
             {
                 "origin": table["origin"],
                 "destination": table["destination"],
+                "kind": kinds(np.zeros(len(trips), dtype=np.bool_)),
                 "trips": trips,
                 "persons": unknown,
                 "origin_tiles": table["origin_tiles"],

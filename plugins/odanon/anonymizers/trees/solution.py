@@ -56,7 +56,8 @@ class Solution:
             {"algorithm": algorithm, **parameters_of(promise)},
             self.figures,
             contribution_cap=promise.contribution_cap,
-            **extra,
+            extra_origins=extra.get("extra_origins"),
+            extra_destinations=extra.get("extra_destinations"),
         )
 
     def _with_small_volumes(self) -> tuple[npt.NDArray, npt.NDArray, dict[str, Areas]]:

@@ -18,7 +18,8 @@ class Content:
     `flows`: origin, destination (areas). `origin_tiles`, `destination_tiles`: area, tile. `rows`: time (an instant
     that names the same trip in every matrix), origin, destination (tiles), person, trips; person ids must be
     comparable among the matrices that are audited together; segment, if the row is that of a segment. None: the rows
-    are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap.
+    are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap. `beside`: rows of
+    the release that are shown elsewhere, as another segment; no rest counts what they hold.
     """
 
     flows: pd.DataFrame
@@ -26,9 +27,10 @@ class Content:
     destination_tiles: pd.DataFrame
     rows: pd.DataFrame | None
     assignment: pd.DataFrame | None = None
+    beside: pd.DataFrame | None = None
 
     def row_flow(self, rows: pd.DataFrame) -> Ints:
-        """The flow that every row counts in, -1 where it is suppressed."""
+        """The flow or rest that every row counts in, the innermost that holds it; -1 where it is suppressed."""
         if self.assignment is not None:
             told = self.assignment.astype({"origin": "str", "destination": "str"})
             flow = told.set_index(["origin", "destination"])["flow"]
@@ -36,12 +38,14 @@ class Content:
             return flow.reindex(pairs).fillna(-1).to_numpy(np.int64)
         lines = Line.of(self.origin_tiles), Line.of(self.destination_tiles)
         sides = tuple(zip(lines, ("origin", "destination"), strict=True))
-        areas = [line.areas.get_indexer(pd.Index(self.flows[side].astype("str"))) for line, side in sides]
+        every = pd.concat([self.flows, self.beside]) if self.beside is not None else self.flows
+        areas = [line.areas.get_indexer(pd.Index(every[side].astype("str"))) for line, side in sides]
         places = []
         for line, side in sides:
             code, names = codes_of(rows[side])
             places.append(line.positions(names)[code])
-        return Coverage.of(areas[0], areas[1], *lines).flow_at(places[0], places[1])
+        flow = Coverage.of(areas[0], areas[1], *lines).flow_at(places[0], places[1])
+        return np.where(flow < len(self.flows), flow, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,13 @@
+"""Rows say whether they are flows or rests, and what they add on drawn areas."""
+
+from importlib.resources import files
+
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    script = files("odanon_assets.stores.migrations").joinpath("sql/0005_rests.sql").read_text()
+    op.get_bind().connection.cursor().execute(script)

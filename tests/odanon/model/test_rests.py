@@ -1,0 +1,79 @@
+"""Rests: which rest lies around every row, and what each row counts for itself, against dense tables of cells."""
+
+import numpy as np
+from enumeration import Instance, instances
+from hypothesis import given
+from hypothesis import strategies as st
+from pooled import Pooled
+
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.release import REST, Release
+from odanon.model.rests import Regions
+
+
+def dense_owner(made: Release, origins: Hierarchy, destinations: Hierarchy) -> np.ndarray:
+    """By pair of tiles: the innermost row that holds it, -1 for none."""
+    owner = np.full((origins.n_leaves, destinations.n_leaves), -1)
+    size = np.full(owner.shape, np.inf)
+    for number, block in enumerate(dense_blocks(made, origins, destinations)):
+        held = owner[block]
+        inner = held.size < size[block]
+        owner[block] = np.where(inner, number, held)
+        size[block] = np.where(inner, held.size, size[block])
+    return owner
+
+
+def dense_blocks(made: Release, origins: Hierarchy, destinations: Hierarchy) -> list[tuple]:
+    ranks = [
+        {label: tree.ranks(tree.members(node)) for node, label in enumerate(tree.label)}
+        for tree in (origins, destinations)
+    ]
+    ends = zip(made.flows["origin"], made.flows["destination"], strict=True)
+    return [np.ix_(ranks[0][origin], ranks[1][destination]) for origin, destination in ends]
+
+
+@given(instances(), st.integers(2, 5))
+def test_regions_are_those_of_dense_cells(instance: Instance, k: int) -> None:
+    od, origins, destinations = instance.od, instance.origins, instance.destinations
+    if (od.n_people or 0) < k:
+        return
+    made = Pooled(k=k).anonymize(od, origins, destinations)
+    regions, owner = Regions.of(made), dense_owner(made, origins, destinations)
+    blocks = dense_blocks(made, origins, destinations)
+    rests = np.flatnonzero(made.flows["kind"] == REST)
+    for number, block in enumerate(blocks):
+        cells = {tuple(cell) for cell in np.argwhere(_mask(owner, block))}
+        outer = [
+            rest
+            for rest in rests
+            if rest != number and cells <= {tuple(cell) for cell in np.argwhere(_mask(owner, blocks[rest]))}
+        ]
+        innermost = min(outer, key=lambda rest: regions.whole[rest], default=-1)
+        assert regions.around[number] == innermost
+    if origins.coverage == destinations.coverage == "observed":
+        assert regions.own.tolist() == [(owner == number).sum() for number in range(len(blocks))]
+    assert (regions.own >= 1).all()
+    assert (regions.share <= 1).all()
+
+
+@given(instances(), st.integers(2, 5))
+def test_layered_densities_add_up_to_the_innermost_row(instance: Instance, k: int) -> None:
+    od, origins, destinations = instance.od, instance.origins, instance.destinations
+    if (od.n_people or 0) < k:
+        return
+    made = Pooled(k=k).anonymize(od, origins, destinations)
+    regions, volume = Regions.of(made), made.flows["trips"].to_numpy(float)
+    layers = regions.layered(volume)
+    total = np.zeros((origins.n_leaves, destinations.n_leaves))
+    for block, layer in zip(dense_blocks(made, origins, destinations), layers, strict=True):
+        total[block] += layer
+    owner = dense_owner(made, origins, destinations)
+    expected = np.append(volume / regions.own, 0.0)[owner]
+    np.testing.assert_allclose(total, expected, atol=1e-9)
+    assert np.isclose((layers * regions.whole).sum(), volume.sum())
+
+
+def _mask(owner: np.ndarray, block: tuple) -> np.ndarray:
+    mask = np.zeros(owner.shape, dtype=bool)
+    mask[block] = True
+    return mask
