@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.lattice.rests import with_rests
 from odanon.anonymizers.lattice.settled import settle
 from odanon.anonymizers.lattice.solver import Costs, Lattice
 from odanon.anonymizers.trees.problem import Problem
@@ -27,6 +28,8 @@ class AtgLattice(Anonymizer):
         None, "objective loss: price of a tile in lost trips a trip; none: 0.2 / tiles per trip at their least", ge=0
     )
 
+    rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
+
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
     why_not: ClassVar[str] = "AtgLattice tells what is left out as rests, not as small volumes"
 
@@ -37,7 +40,10 @@ class AtgLattice(Anonymizer):
         costs, figures = self.costs(lattice)
         found = lattice.find(costs)
         settled = settle(lattice, lattice.decisions(costs, found))
-        shown = settled.published[settled.owner] & (settled.owner >= 0)
+        if self.rests:
+            settled = with_rests(problem, settled)
+        is_flow = settled.published[settled.owner]
+        shown = (settled.owner >= 0) & (is_flow | self.rests)
         return Release.from_nodes(
             od,
             origins,
@@ -45,7 +51,8 @@ class AtgLattice(Anonymizer):
             np.where(shown, settled.origin[settled.owner], -1),
             np.where(shown, settled.destination[settled.owner], -1),
             {"algorithm": "atg-lattice", **parameters_of(self)},
-            {**figures, "lambda": found.right.lambda_, "evaluations": found.evaluations},
+            {**figures, "lambda": found.right.lambda_ / costs.unit, "evaluations": found.evaluations},
+            pair_rest=shown & ~is_flow,
             contribution_cap=self.contribution_cap,
         )
 

@@ -1,6 +1,7 @@
 """The decision that every tile pair ends at."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ class Settled:
     destination: npt.NDArray[np.int32]
     parent: npt.NDArray[np.int64]  # itself at the top
     published: npt.NDArray[np.bool_]
-    owner: npt.NDArray[np.int32]
+    owner: npt.NDArray[np.integer]
 
 
 def settle(lattice: Lattice, decisions: Decisions) -> Settled:
@@ -48,5 +49,5 @@ def settle(lattice: Lattice, decisions: Decisions) -> Settled:
 
     cuts = np.searchsorted(problem.pair_start, np.linspace(0, len(owner), _PARTS + 1)[1:-1]).tolist()
     cuts = [0, *cuts, problem.origins.n_leaves]
-    on_threads(walk, list(zip(cuts[:-1], cuts[1:], strict=True)))
+    on_threads(walk, list(pairwise(cuts)))
     return Settled(origin, destination, parent, decisions.choice[live] == PUBLISH, owner)

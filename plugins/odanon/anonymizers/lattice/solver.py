@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -66,8 +67,7 @@ class Lattice:
 
     @cached_property
     def _parts(self) -> list[tuple[int, int]]:
-        bounds = self.grown.bounds.tolist()
-        return list(zip(bounds[:-1], bounds[1:], strict=True))
+        return list(pairwise(self.grown.bounds.tolist()))
 
     def in_tiles(self) -> Costs:
         """Trips times tiles of both sides (ALGORITHMS, Costs)."""

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "build": ["Part", "Work", "build"],
         "cost": ["cost_in_tiles", "cost_in_loss"],
         "decide": ["decide", "hand_up"],
+        "pool": ["pool"],
         "spend": ["spend", "sums_below"],
         "trace": ["settle", "trace"],
     },

@@ -15,9 +15,9 @@ def made_by(i, products, choice, parent, region):
     above, over = products.above_destination[i], products.above_origin[i]
     if above >= 0 and parent[above] >= 0 and choice[above] == SPLIT_DESTINATION:
         return above
-    if over >= 0 and region[over] >= 0:
-        if above < 0 or region[products.above_origin[above]] != region[over]:
-            return region[over]
+    topmost = above < 0 or (over >= 0 and region[products.above_origin[above]] != region[over])
+    if over >= 0 and region[over] >= 0 and topmost:
+        return region[over]
     return i if above < 0 and over < 0 else -1
 
 
