@@ -5,6 +5,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.compilation import announce_compilation
+from odanon.anonymizers.lattice import kernels
 from odanon.anonymizers.lattice.rests import with_rests
 from odanon.anonymizers.lattice.settled import settle
 from odanon.anonymizers.lattice.solver import Costs, Lattice
@@ -35,7 +37,9 @@ class AtgLattice(Anonymizer):
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """The best partition of the pairs of tiles within the budget."""
-        problem = Problem.checked(od, origins, destinations, self)
+        self.check(od)
+        announce_compilation(kernels.build)
+        problem = Problem(od, origins, destinations, self)
         lattice = Lattice.of(problem, counted=self.objective == "loss")
         costs, figures = self.costs(lattice)
         found = lattice.find(costs)
@@ -51,7 +55,7 @@ class AtgLattice(Anonymizer):
             np.where(shown, settled.origin[settled.owner], -1),
             np.where(shown, settled.destination[settled.owner], -1),
             {"algorithm": "atg-lattice", **parameters_of(self)},
-            {**figures, "lambda": found.right.lambda_ / costs.unit, "evaluations": found.evaluations},
+            {**figures, "lambda": costs.lambda_at(found.right.lambda_), "evaluations": found.evaluations},
             pair_rest=shown & ~is_flow,
             contribution_cap=self.contribution_cap,
         )

@@ -11,12 +11,14 @@ from odanon.anonymizers.lattice.threads import on_threads
 from odanon.anonymizers.trees import kernels as tree_kernels
 from odanon.anonymizers.trees.limits import large_enough, trips_below
 from odanon.anonymizers.trees.problem import Problem
+from odanon.errors import OdanonError
 
 Ints = npt.NDArray[np.int64]
 
 _PARTS = 16
 _WHOLE_UP_TO = 20_000  # entries: smaller matrices are one part
 _FIRST_ROOM = 1 << 16  # product nodes
+_MOST = 50_000_000  # product nodes of a part, 74 bytes each in all: a balanced tree has a few a pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,11 @@ def _build(problem: Problem, part: "kernels.Part", out: Products, n_products: in
     )
     scratch = problem.scratch()._replace(spine=np.empty((7, len(problem.destinations)), dtype=np.int64))
     while not kernels.build(part, problem.shift, problem.side, problem.test, work, scratch, out):
+        if len(out.origin) > _MOST:
+            raise OdanonError(
+                "the trees are so deep that their products do not fit in memory;"
+                " use a hierarchy with fewer levels, larger tiles or atg-joint"
+            )
         _resize(out, 2 * len(out.origin) + 2 * n_entries, counted)
     _resize(out, int(work.cursor[3]), counted)
     waiting = int(work.cursor[1])

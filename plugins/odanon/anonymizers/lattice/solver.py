@@ -34,6 +34,10 @@ class Costs:
     unit: float = 1.0  # parts that a cost is counted in
     ratio: bool = False  # whether costs per published trip count, not costs
 
+    def lambda_at(self, multiplier: float) -> float:
+        """The price of a suppressed trip beyond what it loses anyway."""
+        return (multiplier - self.bottom) / self.unit
+
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
@@ -124,11 +128,11 @@ class Lattice:
         kernels.trace(self.products, choice, parent, region)
         budget, multiplier = K - self.problem.least, found.left.lambda_
         least = max(costs.bottom, C / max(K, 1)) if costs.ratio else costs.bottom
-        other, total = np.empty_like(choice), np.empty((len(self), 2), dtype=np.int64)
+        other = np.empty_like(choice)
         while budget > 0 and multiplier > least:
             self.decide(costs, multiplier, best, other)
-            kernels.sums_below(self.products, costs.cost, choice, parent, total)
-            budget = kernels.spend(self.products, choice, total, other, best, budget, parent, region)
+            kernels.sums_below(self.products, costs.cost, choice, parent, best)
+            budget = kernels.spend(self.products, choice, other, best, budget, parent, region)
             multiplier *= _SPEND_STEP
         return Decisions(choice, parent)
 

@@ -8,35 +8,36 @@ from odanon.anonymizers.lattice.kernels.trace import made_by, region_of
 
 
 @njit(cache=True, nogil=True)
-def sums_below(products, cost, choice, parent, total):
-    """(K, C) of what is published at or below every decision."""
-    total[:] = 0
+def sums_below(products, cost, choice, parent, best):
+    """(K, C) of what is published at or below every decision, in the last two columns of `best`."""
+    best[:, 2:] = 0
     for i in range(len(choice)):
         if parent[i] < 0:
             continue
         if choice[i] == PUBLISH:
-            total[i, 0] = products.volume[i]
-            total[i, 1] = cost[i]
+            best[i, 2] = products.volume[i]
+            best[i, 3] = cost[i]
         if parent[i] != i:
-            total[parent[i], 0] += total[i, 0]
-            total[parent[i], 1] += total[i, 1]
+            best[parent[i], 2] += best[i, 2]
+            best[parent[i], 3] += best[i, 3]
 
 
 @njit(cache=True, nogil=True)
-def spend(products, choice, total, other, best, budget, parent, region):
+def spend(products, choice, other, best, budget, parent, region):
     """Where that costs less and loses no more trips than `budget`, replace a decision and all below it, from the top down.
 
-    `other` and `best` are choices and sums at a smaller multiplier. Updates `choice` and `parent`; returns the budget left.
+    `other` are the choices at a smaller multiplier, `best` their sums and those of `choice`. Updates `choice` and
+    `parent`; returns the budget left.
     """
     replaced = np.zeros(len(choice), np.bool_)
     for i in range(len(choice) - 1, -1, -1):
         made = made_by(i, products, choice, parent, region)
         parent[i] = made
         if made >= 0:
-            lost = total[i, 0] - best[i, 0]
+            lost = best[i, 2] - best[i, 0]
             if made != i and replaced[made]:
                 replaced[i] = True
-            elif 0 <= lost <= budget and best[i, 1] < total[i, 1]:
+            elif 0 <= lost <= budget and best[i, 1] < best[i, 3]:
                 budget -= lost
                 replaced[i] = True
             if replaced[i]:
