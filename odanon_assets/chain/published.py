@@ -16,13 +16,13 @@ from odanon.model.figure import Figure
 from odanon.model.files.releases import read_releases
 from odanon.model.perturbation import TABLE
 from odanon.model.promise import Promise
-from odanon.model.release import TOTAL
+from odanon.model.release import REST, TOTAL
 from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.protocols import Zoning
 from odanon.reconstruct.even import over_ground
 from odanon.report.release import render_release
-from odanon.risk.bands import persons_band, rounded
+from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.chain.hierarchy import read_tree
@@ -173,6 +173,9 @@ def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> di
             continue
         if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
             public[figure.public] = shown
+    public.pop("coarse_share", None)  # of what is shown, noise included, and nothing where there are no rests
+    if (rest := flows["kind"] == REST).any():
+        public["coarse_share"] = coarse(flows.loc[rest, "trips"].sum() / flows["trips"].sum())
     public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])

@@ -29,7 +29,7 @@ _INPUT = {
     "od_pairs": "OD pairs",
 }
 # Headline figures with a row of their own, or told within one.
-_ROWS = {"suppressed_share": "suppressed", "gbar": "precision"}
+_ROWS = {"coarse_share": "coarse", "suppressed_share": "left out", "gbar": "precision"}
 _WITHIN = {"flows", "trips_published", "persons_min_band"}
 
 

@@ -68,6 +68,7 @@ def _print_figures(figures: dict[str, float], *, noisy: bool) -> None:
         told = f"{figures['flows']:,.0f} flows, {figures['published']:,.0f} of {figures['volume']:,.0f} trips published"
         typer.echo(f"{told}, noise included" if noisy else told)
     said = {"flows", "S_share"} if noisy else {"flows"}
+    said |= set() if figures.get("coarse_share") else {"coarse_share"}  # nothing to say without rests
     declared = every_figure()
     headlines = [name for name, figure in declared.items() if figure.headline and name not in said]
     for name in (*headlines, "min_persons"):

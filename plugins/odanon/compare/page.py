@@ -93,7 +93,7 @@ class _Read:
 
     @property
     def summed(self) -> pd.DataFrame:
-        return self.flows.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+        return self.flows.groupby(["origin", "destination"], as_index=False)[["trips", "spread"]].sum()
 
 
 def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:

@@ -117,7 +117,8 @@ def rest_around(origin: Runs, destination: Runs, rest: npt.NDArray[np.bool_]) ->
 
 def _outwards(start: Ints, stop: Ints) -> Ints:
     """The interval directly around each, -1 for none; they nest, and are given as they begin, outer ones first."""
-    outer, opened = [], []
+    outer: list[int] = []
+    opened: list[int] = []
     stops = stop.tolist()
     for number, begin in enumerate(start.tolist()):
         while opened and stops[opened[-1]] <= begin:

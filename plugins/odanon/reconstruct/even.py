@@ -37,7 +37,7 @@ def over_ground(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy) -> Fl
     place = flows.groupby(_PLACE, sort=False, observed=True).ngroup().to_numpy()
     first = np.unique(place, return_index=True)[1]
     cells = flows.iloc[first]
-    total = np.bincount(place, trips)
+    total = np.bincount(place, trips).astype(np.float64)
     size = pd.Series(ground(np.asarray(zones["geometry"])), index=zones["zone_id"].to_numpy())
     whole = size.loc[cells["origin_zone"]].to_numpy() * size.loc[cells["destination_zone"]].to_numpy()
     regions = Regions.measured(_around(cells, tree), whole)

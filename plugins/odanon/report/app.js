@@ -69,14 +69,15 @@
     const zone = flows.standIn(view);
     return zone < 0 ? [] : flows.partners({ ...view, zone });
   };
-  // Trips of the area itself, or trips per km² at its place: there, what larger areas around it hold counts as well.
+  // Trips of the area itself, or trips per km² at its place: there, what larger areas around it hold counts as well, and of a
+  // rest what it leaves to finer rows does not.
   const valuesOf = (list) => {
     if (state.measure === "trips") return new Map(list.map((row) => [row.zone, row.trips]));
-    const density = new Map(list.map((row) => [row.zone, row.trips / zones[row.zone].km2]));
+    const density = new Map(list.map((row) => [row.zone, row.spread / zones[row.zone].km2]));
     return new Map(
       list.map(({ zone }) => [
         zone,
-        density.get(zone) + sum(flows.around[zone].map((outer) => density.get(outer) || 0)),
+        Math.max(0, density.get(zone) + sum(flows.around[zone].map((outer) => density.get(outer) || 0))),
       ]),
     );
   };
@@ -106,6 +107,7 @@
   const linesFor = ([zone, ...larger]) => {
     const row = byZone.get(zone);
     const lines = [el("bdi", {}, zones[zone].id), count(row.trips, "trip", "trips")];
+    if (row.coarse) lines.push(`${percent(row.coarse / row.trips)} of them told coarsely, as rests`);
     if (state.zone >= 0 && data.bands.length) lines.push(`${bandOf(row)} people per time bin`);
     if (state.zone < 0) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
     lines.push(sizeOf(zone));
@@ -119,8 +121,10 @@
   let values = new Map();
   const linesOnMap = () => {
     if (!state.lines) return [];
+    const fine = (row) => row.coarse < row.trips; // a line into the middle of a rest would tell what nobody knows
     if (chosen >= 0) {
       return rows
+        .filter(fine)
         .slice(0, mostLines)
         .map(({ zone, trips }) =>
           state.side === "origin" ? { from: chosen, to: zone, trips } : { from: zone, to: chosen, trips },
@@ -129,7 +133,7 @@
     if (state.table !== "flows") return [];
     return flows
       .pairs(state)
-      .filter((pair) => pair.origin !== pair.destination)
+      .filter((pair) => fine(pair) && pair.origin !== pair.destination)
       .slice(0, mostLines)
       .map((pair) => ({ from: pair.origin, to: pair.destination, trips: pair.trips }));
   };
@@ -214,6 +218,12 @@
   const trips = { name: "Trips", main: true, value: (row) => row.trips, show: (row) => number(row.trips) };
   const people = { name: "People", value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };
   const tiles = { name: "Tiles", value: (row) => zones[row.zone].tiles, show: (row) => number(zones[row.zone].tiles) };
+  const coarse = {
+    name: "Coarse",
+    value: (row) => row.coarse / row.trips,
+    show: (row) => (row.coarse ? percent(row.coarse / row.trips) : "–"),
+  };
+  const told = flows.hasRests ? [trips, coarse] : [trips];
   const hover = (row) => map.mark(row ? row.zone : -1);
   const showOverview = () => {
     const far = opposite[state.side];
@@ -222,17 +232,24 @@
       `Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.`;
     if (state.table === "flows") {
       const pairs = flows.pairs(state).map((row) => ({ ...row, zone: row[far] }));
-      table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), trips], pairs, {
+      table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), ...told], pairs, {
         hover,
         pick: (row) => choose({ zone: row[state.side] }),
       });
     } else {
       const ends = { name: capital(`${far}s`), value: (row) => row.partners, show: (row) => number(row.partners) };
-      table.show([zoneColumn("Area", "zone"), trips, ends, tiles], rows, {
+      table.show([zoneColumn("Area", "zone"), ...told, ends, tiles], rows, {
         hover,
         pick: (row) => choose({ zone: row.zone }),
       });
     }
+  };
+  // Origins may lie inside each other, too: what larger areas tell may be of trips from here.
+  const aroundChosen = () => {
+    const more = chosen < 0 ? 0 : sum(flows.around[chosen].map((zone) => flows.trips(state, zone)));
+    return more
+      ? ` Larger areas around it tell ${count(more, "trip", "trips")} more, ${state.side === "origin" ? "from" : "to"} here or elsewhere in them.`
+      : "";
   };
   const showChoice = () => {
     const total = sum(rows.map((row) => row.trips));
@@ -245,6 +262,7 @@
           (chosen === state.zone
             ? ""
             : ` It stands in for the ${zones[chosen].km2 > zones[state.zone].km2 ? "smaller" : "larger"} area you chose, which has no flows of its own at this time.`) +
+          aroundChosen() +
           (bins.length < 2
             ? ""
             : state.partner < 0
@@ -253,7 +271,7 @@
     const share = { name: "Share", value: (row) => row.trips, show: (row) => percent(row.trips / total) };
     const columns = [
       zoneColumn(capital(opposite[state.side]), "zone"),
-      trips,
+      ...told,
       share,
       ...(data.bands.length ? [people] : []),
       tiles,

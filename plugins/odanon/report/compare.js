@@ -80,8 +80,21 @@
         host,
       ),
     );
-    const out = new Map();
-    release.flows.o.forEach((o, i) => out.set(o, (out.get(o) || 0) + release.flows.trips[i]));
+    const around = odanon.around(zones);
+    // Trips, and what is spread of them, by area at one end of the flows that count with a share.
+    const sums = (ends, share) => {
+      const found = new Map();
+      ends.forEach((zone, i) => {
+        const part = share(i);
+        if (!part) return;
+        const row = found.get(zone) || { trips: 0, spread: 0 };
+        row.trips += part * release.flows.trips[i];
+        row.spread += part * release.flows.spread[i];
+        found.set(zone, row);
+      });
+      return found;
+    };
+    const out = sums(release.flows.o, () => 1);
     const map = odanon.map(host, zones, {
       view: odanon.planeBox(data.extent),
       hover: (under, event) => {
@@ -93,7 +106,7 @@
         odanon.tip.show(
           [
             zones[zone].id,
-            `${number(shown.get(zone))} trips`,
+            `${number(shown.get(zone).trips)} trips`,
             `${number(zones[zone].tiles)} tiles, ${number(zones[zone].km2)} km²`,
           ],
           event.clientX,
@@ -108,7 +121,17 @@
     let shown = new Map();
     const paint = (values, ramp, title, chosen, lines) => {
       shown = values;
-      const density = new Map([...values].map(([zone, trips]) => [zone, trips / zones[zone].km2]));
+      const own = (zone) => (values.has(zone) ? values.get(zone).spread / zones[zone].km2 : 0);
+      // At the place of an area, what larger areas around it hold counts as well.
+      const density = new Map(
+        [...values.keys()].map((zone) => [
+          zone,
+          Math.max(
+            0,
+            around[zone].reduce((all, outer) => all + own(outer), own(zone)),
+          ),
+        ]),
+      );
       const classes = odanon.classes(odanon.breaks([...density.values()]), odanon.ramp(ramp));
       map.show({
         fills: new Map([...density].map(([zone, value]) => [zone, classes.of(value)])),
@@ -121,24 +144,25 @@
     return {
       zones,
       origins: () => paint(out, "origin", "Departures, trips per km²", -1, []),
-      // The flows of the smallest origin area around a place of the shared plane.
+      // The flows of the smallest origin area around a place of the shared plane, with its share of those of larger ones.
       from: (place) => {
-        const around = zones
+        const here = zones
           .filter((zone) => out.has(zone.index) && odanon.inside(zone, place.x, place.y))
           .sort((a, b) => a.km2 - b.km2);
-        if (!around.length) {
+        if (!here.length) {
           paint(new Map(), "destination", "Nothing published from here", -1, []);
           return;
         }
-        const origin = around[0].index;
-        const to = new Map();
-        release.flows.o.forEach((o, i) => {
-          if (o === origin) to.set(release.flows.d[i], (to.get(release.flows.d[i]) || 0) + release.flows.trips[i]);
+        const origin = here[0].index;
+        const share = (zone) => (zone === origin ? 1 : zones[origin].tiles / zones[zone].tiles);
+        const to = sums(release.flows.d, (i) => {
+          const from = release.flows.o[i];
+          return from === origin || around[origin].includes(from) ? share(from) : 0;
         });
         const lines = [...to]
-          .sort((a, b) => b[1] - a[1])
+          .sort((a, b) => b[1].trips - a[1].trips)
           .slice(0, 25)
-          .map(([zone, trips]) => ({ from: origin, to: zone, trips }));
+          .map(([zone, { trips }]) => ({ from: origin, to: zone, trips }));
         paint(to, "destination", "Destinations, trips per km²", origin, lines);
       },
     };

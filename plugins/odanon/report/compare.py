@@ -18,7 +18,7 @@ _PAIR = ["origin", "destination"]
 
 @dataclass(frozen=True)
 class CaseTables:
-    """The release of one case: flows (origin, destination, trips) summed over time, and its zones."""
+    """The release of one case: flows (origin, destination, trips, spread) summed over time, and its zones."""
 
     algorithm: str
     flows: pd.DataFrame
@@ -99,5 +99,6 @@ def _encode(release: CaseTables) -> dict[str, Any]:
             "o": number.get_indexer(flows["origin_zone"]).tolist(),
             "d": number.get_indexer(flows["destination_zone"]).tolist(),
             "trips": flows["trips"].tolist(),
+            "spread": flows["spread"].round(2).tolist(),
         },
     }

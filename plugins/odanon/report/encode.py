@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.release import REST
 
 DEGREE_STEPS = 100_000  # outlines are kept to 1e-5 degrees, about a metre
 _DETAIL = 1_000  # bends below this fraction of a zone's extent cannot be seen and are dropped
@@ -35,9 +36,13 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
             "o": zone_ids.get_indexer(pd.Index(flows["origin_zone"].astype(str))),
             "d": zone_ids.get_indexer(pd.Index(flows["destination_zone"].astype(str))),
             "trips": flows["trips"].round(1).to_numpy(),
+            "spread": flows["spread"].round(1).to_numpy(),
+            "rest": (flows["kind"] == REST).to_numpy(int),
             "band": pd.Index(bands).get_indexer(pd.Index(flows["persons_band"])),  # -1 where people are not known
         }
     ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
+    if not columns["rest"].any():
+        columns = columns.drop(columns=["spread", "rest"])  # of flows alone, what is spread are the trips
     return {
         "zones": encode_zones(used),
         "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone),

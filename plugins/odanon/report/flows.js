@@ -118,6 +118,8 @@
   // Sums of trips over the flows. A view is {side, zone, bin, segment}: side "origin" or "destination", -1 for all.
   odanon.readFlows = (flows, zones) => {
     const around = odanon.around(zones);
+    const rest = flows.rest || flows.trips.map(() => 0);
+    const spread = flows.spread || flows.trips;
     const near = { origin: flows.o, destination: flows.d };
     const far = { origin: flows.d, destination: flows.o };
     const sumBy = (view, keyOf, partnerOf) => {
@@ -127,9 +129,12 @@
           continue;
         const key = keyOf(i);
         if (key < 0) continue;
-        if (!sums.has(key)) sums.set(key, { key, trips: 0, bands: [Infinity, -1], partners: new Set() });
+        if (!sums.has(key))
+          sums.set(key, { key, trips: 0, coarse: 0, spread: 0, bands: [Infinity, -1], partners: new Set() });
         const row = sums.get(key);
         row.trips += flows.trips[i];
+        row.coarse += rest[i] * flows.trips[i];
+        row.spread += spread[i];
         row.bands[0] = Math.min(row.bands[0], flows.band[i]);
         row.bands[1] = Math.max(row.bands[1], flows.band[i]);
         row.partners.add(partnerOf(i));
@@ -153,6 +158,7 @@
     };
     return {
       around,
+      hasRests: rest.includes(1),
       // One row per area of the side.
       areas: (view) => areas(view).rows,
       trips: (view, zone) => (areas(view).byZone.get(zone) || { trips: 0 }).trips,
@@ -181,7 +187,8 @@
         return inner ? inner.zone : -1;
       },
       // Trips between two areas as a reader estimates them in a bin with other areas: every flow spreads evenly over its
-      // tiles, so an area inside a larger one gets its share of them (000 section 4.3 and appendix H).
+      // tiles, so an area inside a larger one gets its share of them (000 section 4.3 and appendix H); and every rest over what
+      // no finer row holds, which `spread` says of each row.
       between: (view, origin, destination) => {
         const share = (zone, asked) => {
           if (zone === asked || around[zone].includes(asked)) return 1;
@@ -192,9 +199,9 @@
           if ((view.bin >= 0 && flows.bin[i] !== view.bin) || (view.segment >= 0 && flows.segment[i] !== view.segment))
             continue;
           const from = share(flows.o[i], origin);
-          if (from) sum += flows.trips[i] * from * share(flows.d[i], destination);
+          if (from) sum += spread[i] * from * share(flows.d[i], destination);
         }
-        return sum;
+        return Math.max(0, sum);
       },
     };
   };

@@ -34,7 +34,15 @@ _STEPS = {
 }
 
 # Key figures that come first, in this order; others that their metric calls a headline follow.
-_FIRST_CARDS = ("trips_published", "flows", "suppressed_share", "persons_min_band", "gbar", "reconstruction_loss")
+_FIRST_CARDS = (
+    "trips_published",
+    "flows",
+    "coarse_share",
+    "suppressed_share",
+    "persons_min_band",
+    "gbar",
+    "reconstruction_loss",
+)
 _RISK = "risk_"  # how the figures of the risk report begin
 
 
@@ -84,9 +92,12 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     rule, metrics = facts["parameters"], facts["metrics"]
     bins = len(tables["bins"])
     when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
-    left_out = metrics.get("suppressed_share")
+    coarse, left_out = metrics.get("coarse_share"), metrics.get("suppressed_share")
     # Nothing and what few people left out look the same.
-    omitted = f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
+    omitted = (
+        f", and about {_percent(coarse)} of the trips are told coarsely, as rests of large areas" if coarse else ""
+    )
+    omitted += f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
     return (
         f"This release {_MEASURED.get(rule['unit'], 'says how many trips people made')} from one area to another {when} the window that starts on"
         f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"

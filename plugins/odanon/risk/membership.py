@@ -1,7 +1,7 @@
 """Membership inference on a fixed simulated city: can a reader tell whether a person's trips were in the input?
 
 k-anonymity does not promise that nobody can. The attacker knows all trips of a target and reads the release as anyone
-does, every flow spread evenly over its tile pairs; the more trips it shows where the target travels, the more likely
+does, every flow spread evenly over its tile pairs and every rest over those that no finer row holds; the more trips it shows where the target travels, the more likely
 the target is in it. The area under the curve (AUC) over many releases with and without the target is 0.5 for an
 attacker who guesses and 1 for one who knows.
 """
@@ -15,6 +15,7 @@ from odanon.model.hierarchy import FloatArray as Floats
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.model.rests import Regions
 from odanon.protocols import Anonymizes
 
 _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
@@ -94,8 +95,8 @@ def expected_trips(release: Release, tree: Hierarchy) -> Floats:
         holds = np.zeros((len(areas.label), tree.n_leaves))
         holds[np.repeat(np.arange(len(areas.label)), np.diff(areas.start)), areas.members] = 1
         inside.append(holds[pd.Index(areas.label.astype(str)).get_indexer(pd.Index(flows[side].astype("str")))])
-    size = flows["origin_tiles"].to_numpy() * flows["destination_tiles"].to_numpy()
-    return inside[0].T @ (inside[1] * (flows["trips"].to_numpy() / size)[:, None])
+    density = Regions.of(release).layered(flows["trips"].to_numpy(np.float64))
+    return inside[0].T @ (inside[1] * density[:, None])
 
 
 def auc(absent: npt.ArrayLike, present: npt.ArrayLike) -> float:

@@ -88,15 +88,15 @@ def risk_report(
     """Measure a release that has flows against the matrix it was made from.
 
     prosecutor: 1 / people of the flow, the chance to name someone known to be in it. dominance: the largest share
-    of a flow's trips that one person has. homogeneity: the largest share of an origin area's people that take one
-    flow, with the tiles of its destination. total variation and earth mover (solved for `moved` origins):
+    of a flow's trips that one person has. homogeneity: the largest share of the people who leave an origin area that take one
+    flow, with the tiles of its destination; where areas lie inside each other, people leave all that hold them. A rest is a flow here. total variation and earth mover (solved for `moved` origins):
     t-closeness of an origin's destinations to everybody's. minimality: see `implied_small_share`.
     """
     flows = flow_risks(od, release)
     implied = implied_small_share(release, origins, destinations)
     if implied is not None:
         flows["minimality"] = implied
-    return RiskReport(flows, _by_origin(od, release, flows, destinations, moved))
+    return RiskReport(flows, _by_origin(od, release, flows, (origins, destinations), moved))
 
 
 def flow_risks(od: ODMatrix, release: Release) -> pd.DataFrame:
@@ -126,20 +126,37 @@ def _people_of_flows(
 
 
 def _by_origin(
-    od: ODMatrix, release: Release, flows: pd.DataFrame, destinations: Hierarchy, moved: int
+    od: ODMatrix, release: Release, flows: pd.DataFrame, trees: tuple[Hierarchy, Hierarchy], moved: int
 ) -> pd.DataFrame:
     code, labels = pd.factorize(flows["origin"], sort=True)
     table = pd.DataFrame(index=pd.Index(labels, name="origin"))
     if od.person is not None:
-        flow, person, _ = _people_of_flows(od, release)
-        seen = pd.unique(code[flow].astype(np.int64) * (int(person.max(initial=0)) + 1) + person)
-        people = np.bincount(seen // (int(person.max(initial=0)) + 1), minlength=len(labels))
+        people = _leaving(od, release, code, labels, trees[0])
         share = flows["persons"].to_numpy() / people[code]
         order = np.lexsort([share, code])  # the last of each origin is its largest
         best = order[np.flatnonzero(np.append(np.diff(code[order]) != 0, True))]
         tiles = release.flows["destination_tiles"].to_numpy()[best]
         table = table.assign(people=people, homogeneity=share[best], homogeneous_tiles=tiles)
-    return table.join(closeness(release, destinations, table.index, moved)).reset_index()
+    return table.join(closeness(release, trees[1], table.index, moved)).reset_index()
+
+
+def _leaving(
+    od: ODMatrix, release: Release, code: npt.NDArray[np.intp], labels: pd.Index, tree: Hierarchy
+) -> npt.NDArray[np.int64]:
+    """Different people of published trips that leave each origin area; of areas that are no zones, those in its flows."""
+    assert od.person is not None
+    flow, person, _ = _people_of_flows(od, release)
+    n_people = int(person.max(initial=0)) + 1
+    seen = pd.unique(code[flow].astype(np.int64) * n_people + person)
+    people = np.bincount(seen // n_people, minlength=len(labels))
+    inside = release.assignment["flow"].to_numpy(np.int64)[od.row_pair] >= 0
+    order = np.argsort(od.origin[inside], kind="stable")
+    tile, who = od.origin[inside][order], od.person[inside][order]
+    node = pd.Index(tree.label, dtype="str").get_indexer(pd.Index(labels, dtype="str"))
+    for area in np.flatnonzero(node >= 0):
+        first, end = np.searchsorted(tile, (tree.tile_start[node[area]], tree.tile_end[node[area]]))
+        people[area] = len(pd.unique(who[first:end]))
+    return people
 
 
 def implied_small_share(

@@ -108,6 +108,7 @@ def generate_release(trips: int, bins: int = 24, radius: int = 60, seed: int = 7
     flows["persons_band"] = pd.cut(
         flows["trips"], [0, 9, 19, 49, 99, np.inf], labels=["<10", "10-19", "20-49", "50-99", "100+"]
     ).astype(str)
+    flows["kind"], flows["spread"] = "flow", flows["trips"].astype(float)
     flows = flows.assign(product="lyon", window_start=pd.Timestamp("2026-03-10").date(), segment="all", release_id="r1")
     zones = _zones(pd.unique(pd.concat([flows["origin_zone"], flows["destination_zone"]])))
     return flows, zones, _record(flows, zones, trips)

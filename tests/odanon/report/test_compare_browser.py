@@ -40,7 +40,7 @@ PROBE = """setTimeout(() => {
 @pytest.fixture(scope="module")
 def page(small_release) -> str:
     flows, zones, _ = small_release
-    summed = flows.groupby(["origin_zone", "destination_zone"], as_index=False)["trips"].sum()
+    summed = flows.groupby(["origin_zone", "destination_zone"], as_index=False)[["trips", "spread"]].sum()
     tables = summed.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
     placed = geopandas.GeoDataFrame(zones, geometry="geometry", crs="EPSG:4326")
     hours = [f"{hour:02d}:00" for hour in range(24)]

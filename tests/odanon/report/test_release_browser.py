@@ -1,10 +1,12 @@
 """The release report in a real browser: scripts run without a complaint, views can be clicked and linked."""
 
 import re
+from datetime import date
 from urllib.parse import urlencode
 
 import h3
 import pytest
+from rested import rested_bundle
 
 from odanon.report.release import render_release
 
@@ -153,3 +155,28 @@ def test_a_flow_is_followed_through_bins_that_have_other_areas(look, small_relea
         for _, part in flows.groupby("time_bin")
     ]
     assert said == pytest.approx(expected, rel=0.02, abs=0.05)
+
+
+def test_rests_are_told_coarsely_and_without_lines(look, small_release):
+    made = rested_bundle(date(2026, 3, 10), 1)
+    record = {**small_release[2], "metrics": {**small_release[2]["metrics"], "coarse_share": 0.3}}
+    seen = look(release=(made.flows, made.zones, record))
+    assert seen["heads"][:3] == ["Area", "Trips", "Coarse"]
+    sums = made.flows.assign(coarse=made.flows["trips"].where(made.flows["kind"] == "rest", 0))
+    sums = sums.groupby("origin_zone")[["trips", "coarse"]].sum()
+    told = {row[0]: row[2] for row in seen["rows"]}
+    assert set(told) == set(sums.index)
+    assert all((told[zone] == "–") == (row.coarse == 0) for zone, row in sums.iterrows())
+    assert seen["colours"] > 5
+    inner = made.flows.loc[made.flows["origin_zone"].str.startswith("1:"), "origin_zone"].iloc[0]
+    chosen = look({"origin": inner}, release=(made.flows, made.zones, record))
+    assert "Larger areas around it tell" in chosen["text"]
+
+
+def test_the_page_of_a_release_with_rests_says_what_they_are(small_release):
+    made = rested_bundle(date(2026, 3, 10), 1)
+    record = {**small_release[2], "metrics": {**small_release[2]["metrics"], "coarse_share": 0.3}}
+    page = render_release(made.flows, made.zones, record)
+    assert "about 30 % of the trips are told coarsely" in page
+    assert page.index("of trips told coarsely") < page.index("of trips left out")
+    assert "told coarsely, as rests" not in render_release(*small_release).split("<script")[0]

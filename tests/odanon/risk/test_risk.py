@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from privacy_city import CITY, people, release
+from rested import TREE as TOWN
+from rested import dense, rested
 
 from odanon import registry
 from odanon.anonymizers.atg.joint import AtgJoint
@@ -12,7 +14,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.risk.figures import FIGURES, PREFIX
-from odanon.risk.membership import auc, membership_auc
+from odanon.risk.membership import auc, expected_trips, membership_auc
 from odanon.risk.report import RiskReport, implied_small_share, risk_report
 
 TREE = Hierarchy.from_parents(["all", "a", "b", "c"], [-1, 0, 0, 0], kind="trio").placed(
@@ -174,3 +176,21 @@ def test_algorithms_of_every_kind_can_be_attacked(algorithm: str) -> None:
 
 def test_an_anonymiser_that_refuses_the_city_has_no_figure() -> None:
     assert membership_auc(registry.create("anonymize", "suppression", {"k": 10})).keys() == {"unprotected"}
+
+
+def test_people_leave_every_origin_area_that_holds_them() -> None:
+    """Ten stay in a; three go from a to b and three back, which only a rest of the whole map tells."""
+    tree = Hierarchy.from_parents(["a", "b", "all"], [2, 2, -1], kind="test")
+    tiles = tree.ranks(np.array(list("a" * 13 + "b" * 3))), tree.ranks(np.array(list("a" * 10 + "b" * 3 + "a" * 3)))
+    od = ODMatrix.from_arrays(*tiles, np.ones(16, dtype=np.int64), np.arange(16))
+    thin = od.pairs.trips < 10
+    nodes = [np.where(thin, tree.root, tree.tiles[ends]) for ends in (od.pairs.origin, od.pairs.destination)]
+    made = Release.from_nodes(od, tree, tree, *nodes, {"k": 6}, pair_rest=thin)
+    origins = risk_report(od, made, tree, tree).origins.set_index("origin")
+    assert origins["people"].to_dict() == {"a": 13, "all": 16}
+    assert origins["homogeneity"].to_dict() == {"a": 10 / 13, "all": 6 / 16}
+
+
+def test_an_attacker_spreads_rests_over_what_no_finer_row_holds() -> None:
+    for made in rested(1):
+        np.testing.assert_allclose(expected_trips(made, TOWN), dense(made), atol=1e-9)

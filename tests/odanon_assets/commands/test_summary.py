@@ -87,6 +87,6 @@ def test_a_release_from_before_figures_were_declared_is_shown_too(workspace: Pat
     metrics = {"flows": 3.0, "origin_areas": 2.0, "destination_areas": 3.0, "suppressed_share": 0.05, "gbar": 3.25}
     shown = summary_of(workspace, metrics={**metrics, "persons_min_band": "10-19"}, promise="every flow holds ten")
     assert "published  3 flows between 2 origin and 3 destination areas (busiest time bin)" in shown
-    assert "suppressed 5 % of trips left out" in shown
+    assert "left out   5 % of trips left out" in shown
     assert "precision  3.25 tiles per trip" in shown
     assert "people     the smallest flow holds 10-19 people; every flow holds ten" in shown

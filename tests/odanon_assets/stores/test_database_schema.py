@@ -39,13 +39,22 @@ def test_an_empty_database_and_earlier_versions_end_alike(version: str, fresh_da
         "INSERT INTO published.zoning (version) VALUES ('v');"
         "INSERT INTO published.release (release_id, product, window_start, zoning_version, manifest, report)"
         " VALUES ('r', 'town', '2026-03-02', 'v', '{\"data_sha256\": \"ab\"}', '');"
-        "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1)",
+        "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1);"
+        "SELECT odanon.ensure_month('2026-03-02');"
+        "INSERT INTO published.flow (window_start, release_no, time_bin, origin_no, destination_no, trips, position, segment)"
+        " VALUES ('2026-03-02', 1, '2026-03-02', 1, 1, 12, 0, 'all')",
     )
     assert schema.check(fresh_database) != []
     schema.init(fresh_database)
     assert schema.check(fresh_database) == []
     assert ask(fresh_database, "SELECT release_id FROM published.releases") == [("r",)]
     assert ask(fresh_database, "SELECT data_sha256 FROM published.release") == [("ab",)]
+    # Rows that are older than rests are flows, also in the view of the product.
+    assert ask(fresh_database, "SELECT kind, spread FROM published.visible_flow") == [("flow", 12.0)]
+    view = (
+        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'product_town' AND column_name = 'spread'"
+    )
+    assert ask(fresh_database, view) == [(1,)]
     schema.init(fresh_database)  # once more changes nothing
     assert schema.check(fresh_database) == []
     columns = (
@@ -77,7 +86,7 @@ def test_flows_lie_in_monthly_partitions_with_indexes(database: str) -> None:
     assert placed == [("published.flow_2026_03",)]
     indexes = ask(database, "SELECT indexdef FROM pg_indexes WHERE tablename IN ('flow_2026_03', 'zone')")
     text = " ".join(row[0] for row in indexes)
-    assert "(origin_no, destination_no, time_bin) INCLUDE (trips, release_no)" in text
+    assert "(origin_no, destination_no, time_bin) INCLUDE (trips, spread, release_no)" in text
     assert "USING gist (geometry)" in text
     assert "USING brin (release_no)" in text
 

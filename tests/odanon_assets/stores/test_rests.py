@@ -1,13 +1,15 @@
 """Rests in the stores: kept and given back, sealed, and spread over what no finer row covers, in SQL as on dense cells."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import geopandas
 import numpy as np
 import pandas as pd
 import pytest
-from bundles import accept
+from bundles import accept, bundle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rested import SIDE, SIZE, between, dense, rested, rested_bundle
@@ -19,7 +21,7 @@ from odanon_assets.derived.export import desire_lines
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
-from odanon_assets.stores.seal import flows_digest
+from odanon_assets.stores.seal import content_problems, flows_digest, read_parts
 
 DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
 SINCE, UNTIL = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
@@ -123,3 +125,18 @@ def test_lines_say_which_are_rests() -> None:
     assert set(lines["kind"]) == {"flow", "rest"}
     key = ["origin_zone", "destination_zone", "kind"]
     assert not lines.duplicated(key).any()
+
+
+def test_files_that_are_older_than_rests_are_read_as_flows_and_keep_their_seal(tmp_path: Path) -> None:
+    """Beside a release with rests, whose file has more columns."""
+    store, plain = EmbeddedStore(tmp_path), bundle(product="rested", day=DAYS[0])
+    store.publish(plain, accept)
+    old = store.folder(plain.release_id) / "flows.parquet"
+    pd.read_parquet(old).drop(columns=["kind", "spread"]).to_parquet(old, index=False)
+    asked = "select distinct kind, spread = trips as whole from flows order by all"
+    assert store.query(asked).values.tolist() == [["flow", True]]
+    store.publish(rested_bundle(DAYS[1], 1), accept)
+    assert store.query(asked).values.tolist() == [["flow", False], ["flow", True], ["rest", False]]
+    pd.testing.assert_frame_equal(store.flows(plain.release_id), plain.flows, check_dtype=False)
+    manifest = json.loads(store.manifest_text(plain.release_id))
+    assert content_problems(manifest, *read_parts(old.parent)) == []

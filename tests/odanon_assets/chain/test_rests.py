@@ -1,0 +1,142 @@
+"""Rests through the whole pipeline and both stores: counted once, shown by segment or whole, told coarsely, and checked."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import gate_town as gate
+import pandas as pd
+import pytest
+from gate_town import DAY, people, publish, published, town, visible
+from pooled import Pooled
+from shapely.geometry import box
+
+from odanon.anonymizers.atg.joint import AtgJoint
+from odanon.errors import OdanonError
+from odanon.model.release import REST
+from odanon.product import Product
+from odanon_assets.chain import published as chain
+from odanon_assets.derived.export import Format, export
+from odanon_assets.derived.months import make_month, month_folder
+from odanon_assets.stores.bundle import Bundle
+from odanon_assets.stores.choice import open_store
+
+EVERYWHERE = box(-180, -90, 180, 90)
+BY_SEX = {"person": "person", "segment": "sex"}
+HOURS = (8, 9)
+PLACE = ["time_bin", "origin_zone", "destination_zone"]
+
+
+@pytest.fixture
+def pooling(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A town whose anonymiser leaves nothing out but what its root cannot hold."""
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(AtgJoint, "anonymize", Pooled.anonymize)
+    gate.write(workspace, people(900, hours=HOURS))
+    return workspace
+
+
+@pytest.fixture(params=["embedded", "postgis"])
+def sexes(request: pytest.FixtureRequest, pooling: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
+    target: dict[str, Any] = {"store": request.param}
+    if request.param == "postgis":
+        monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
+        target["url"] = "${ODANON_DB_URL}"
+    product = town(pooling, "sexes", BY_SEX, publish=target)
+    published(product)
+    return product
+
+
+def manifest(product: Product) -> dict[str, Any]:
+    store = open_store(product)
+    return json.loads(store.manifest_text(str(store.released(product.product, DAY))))
+
+
+def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product, tmp_path: Path) -> None:
+    flows, store = visible(sexes), open_store(sexes)
+    release = str(store.released("sexes", DAY))
+    zones = store.zones(release).set_index("zone_id")["tiles"]
+    rests = flows[flows["kind"] == REST]
+    assert len(rests) > 3
+    assert set(flows["segment"]) == {"all", "F", "M"}
+    assert rests.merge(flows[flows["kind"] != REST], on=PLACE).empty
+    _recounted(flows, zones.map(set).to_dict())
+    # What is read on areas that hold everything is everything.
+    start = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
+    read = store.flow("sexes", EVERYWHERE, EVERYWHERE, start, start + timedelta(days=1))
+    assert read == pytest.approx(flows["trips"].sum())
+    told = manifest(sexes)["metrics"]
+    assert told["coarse_share"] == pytest.approx(rests["trips"].sum() / flows["trips"].sum(), abs=0.05)
+    assert "told coarsely" in store.report(release)
+    assert export(store, "sexes", tmp_path / "out", [Format.csv, Format.gpkg, Format.geoparquet], None, None) == 1
+    written = pd.read_csv(tmp_path / "out" / "flows.csv")
+    assert (written["kind"] == REST).sum() == len(rests)
+    fields = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
+    assert all(set(written) == {f["name"] for f in r["schema"]["fields"]} for r in fields if r["path"] == "flows.csv")
+    make_month(sexes, DAY.replace(day=1), store)
+    month = pd.read_parquet(month_folder(sexes, DAY.replace(day=1)) / "flows.parquet")
+    assert month["trips"].sum() == flows["trips"].sum()
+    assert month["spread"].sum() == pytest.approx(flows["spread"].sum())
+    assert month.loc[month["kind"] == REST, "trips"].sum() == rests["trips"].sum()
+
+
+def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
+    """Every row holds ten people or more, and the trips of its own region: of no pair that a smaller row holds."""
+    rows = people(900, hours=HOURS)
+    for at, here in flows.groupby("time_bin"):
+        there = rows[rows["time_bin"] == at].reset_index(drop=True)
+        places = here[["origin_zone", "destination_zone"]].drop_duplicates()
+        places["cells"] = [len(tiles[o]) * len(tiles[d]) for o, d in places.itertuples(index=False)]
+        owner = pd.Series(-1, index=there.index)
+        for place in places.sort_values("cells", ascending=False).itertuples():
+            inside = there["origin"].isin(tiles[place.origin_zone])
+            owner[inside & there["destination"].isin(tiles[place.destination_zone])] = place.Index
+        place_of = {(p.origin_zone, p.destination_zone): p.Index for p in places.itertuples()}
+        for flow in here.itertuples():
+            mine = there[owner == place_of[flow.origin_zone, flow.destination_zone]]
+            mine = mine[(mine["sex"] == flow.segment) | (flow.segment == "all")]
+            assert mine["person"].nunique() >= 10
+            assert mine["trips"].sum() == flow.trips
+        assert there.loc[owner < 0, "person"].nunique() < 10
+
+
+def test_noise_is_that_of_the_people_of_a_rest(pooling: Path) -> None:
+    product = town(pooling, "noisy", publish={"store": "embedded", "perturb": "cell-key"})
+    published(product)
+    flows = visible(product)
+    assert (flows["kind"] == REST).any()
+    assert (flows["trips"] >= 10).all()
+    assert flows["spread"].sum() == pytest.approx(flows["trips"].sum())
+
+
+def test_a_second_release_that_cuts_a_rest_open_is_refused(pooling: Path) -> None:
+    """The same people with another k: rests and flows of both are subtracted from each other."""
+    published(town(pooling, "coarse", anonymize={"plugin": "atg-joint", "k": 12, "suppression": 0.1}))
+    other = town(pooling, "fine", anonymize={"plugin": "atg-joint", "k": 10, "suppression": 0.1})
+    gate.made(other)
+    with pytest.raises(OdanonError, match=r"difference|combination|bounds|unproven"):
+        publish(other)
+
+
+def test_a_bundle_that_tells_rests_wrongly_is_refused(pooling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, product = chain.make_bundle, town(pooling)
+    gate.made(product)
+
+    def wrong(column: str) -> Callable[..., Bundle]:
+        def made(*given: Any) -> Bundle:
+            bundle = make(*given)
+            flows = bundle.flows.copy()
+            at = flows.index[flows["kind"] == REST][0]
+            flows.loc[at, column] = "flow" if column == "kind" else flows.loc[at, "trips"] / 2
+            return replace(bundle, flows=flows)
+
+        return made
+
+    for column in ("kind", "spread"):
+        monkeypatch.setattr(chain, "make_bundle", wrong(column))
+        with pytest.raises(OdanonError, match="published-flows"):
+            publish(product)
