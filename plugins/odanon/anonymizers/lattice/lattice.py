@@ -29,7 +29,6 @@ class AtgLattice(Anonymizer):
     tile_price: float | None = parameter(
         None, "objective loss: price of a tile in lost trips a trip; none: 0.2 / tiles per trip at their least", ge=0
     )
-
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}

@@ -40,16 +40,46 @@ class Grown:
     tops: Ints  # rows (first, behind the last) whose gains the last part takes up
 
 
+@dataclass(frozen=True, eq=False)
+class Origins:
+    """What a build asks of every origin."""
+
+    children: Ints  # how many
+    sweep: npt.NDArray[np.bool_]  # large enough to be published, with trips enough for a flow
+    fits: npt.NDArray[np.bool_]  # within all limits on areas
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Origins":
+        tree, od = problem.origins, problem.od
+        enough = large_enough(tree, od.origin, od, problem.anonymizer)
+        enough &= trips_below(tree, od.origin, od.trips) >= problem.test.k
+        return cls(np.diff(tree.child_start), enough, problem.fits)
+
+    def part(self, nodes: Ints, children: Ints, rows: Row, start: Ints, swept: Ints) -> "kernels.Part":
+        """Some of them, children first, and the rows of those without children among them."""
+        return kernels.Part(
+            nodes=nodes.astype(np.int32),
+            children=children.astype(np.int32),
+            sweep=self.sweep[nodes],
+            fits=self.fits[nodes],
+            rows=rows,
+            start=start.astype(np.int64),
+            swept=np.ascontiguousarray(swept),
+        )
+
+
 def grow(problem: Problem, counted: bool) -> Grown:
     """Build; `counted` says whether the non-empty cells of every node are needed."""
-    entries, (roots, groups) = _entries(problem, counted), _groups(problem)
-    built = on_threads(
-        lambda group: _build(problem, _below(problem, entries, group), _no_products(problem, entries)), groups
-    )
+    entries, origins, (roots, groups) = _entries(problem, counted), Origins.of(problem), _groups(problem)
+
+    def build(group: Ints) -> Built:
+        return _build(problem, _below(problem, origins, entries, group), _no_products(entries))
+
+    built = on_threads(build, groups)
     sizes = [len(part.products.origin) for part in built]
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     tops = np.concatenate([part.tops + first for part, first in zip(built, bounds, strict=False)], axis=1)
-    above = _above(problem, roots, built, tops)
+    above = _above(problem, origins, roots, built, tops)
     whole = _build(problem, above, _joined([part.products for part in built], bounds), int(bounds[-1]))
     return Grown(whole.products, np.append(bounds, len(whole.products.origin)), tops)
 
@@ -79,40 +109,25 @@ def _groups(problem: Problem) -> tuple[Ints, list[Ints]]:
     return roots, np.split(roots, np.flatnonzero(np.diff(group)) + 1)
 
 
-def _below(problem: Problem, entries: Row, roots: Ints) -> "kernels.Part":
+def _below(problem: Problem, origins: Origins, entries: Row, roots: Ints) -> "kernels.Part":
     """The subtrees of some roots; the rows of tiles are given."""
     tree = problem.origins
     nodes = np.concatenate([np.arange(root - tree.size[root] + 1, root + 1) for root in roots.tolist()])
     start = problem.entry_start[tree.tile_start[roots[0]] : tree.tile_end[roots[-1]] + 1]
     swept = np.zeros((2, len(start) - 1), dtype=np.int64)
-    return _part(problem, nodes, np.diff(tree.child_start)[nodes], entries, start, swept)
+    return origins.part(nodes, origins.children[nodes], entries, start, swept)
 
 
-def _above(problem: Problem, roots: Ints, built: list[Built], tops: Ints) -> "kernels.Part":
+def _above(problem: Problem, origins: Origins, roots: Ints, built: list[Built], tops: Ints) -> "kernels.Part":
     """The nodes above all groups; the rows of their roots are given, and already swept."""
     tree = problem.origins
     is_root = np.zeros(len(tree), dtype=np.bool_)
     is_root[roots] = True
     nodes = np.flatnonzero(~tree_kernels.at_or_below(tree.parent, is_root) | is_root)
-    children = np.where(is_root[nodes], 0, np.diff(tree.child_start)[nodes])
+    children = np.where(is_root[nodes], 0, origins.children[nodes])
     rows = Row(*(np.concatenate(columns) for columns in zip(*(part.rows for part in built), strict=True)))
     lengths = np.concatenate([np.diff(part.start) for part in built])
-    return _part(problem, nodes, children, rows, np.concatenate([[0], np.cumsum(lengths)]), tops)
-
-
-def _part(problem: Problem, nodes: Ints, children: Ints, rows: Row, start: Ints, swept: Ints) -> "kernels.Part":
-    tree, od = problem.origins, problem.od
-    flows = large_enough(tree, od.origin, od, problem.anonymizer)
-    flows &= trips_below(tree, od.origin, od.trips) >= problem.test.k
-    return kernels.Part(
-        nodes=nodes.astype(np.int32),
-        children=children.astype(np.int32),
-        sweep=flows[nodes],
-        fits=problem.fits[nodes],
-        rows=rows,
-        start=start.astype(np.int64),
-        swept=np.ascontiguousarray(swept),
-    )
+    return origins.part(nodes, children, rows, np.concatenate([[0], np.cumsum(lengths)]), tops)
 
 
 def _build(problem: Problem, part: "kernels.Part", out: Products, n_products: int = 0) -> Built:
@@ -147,7 +162,7 @@ def _room(like: Row, n: int) -> Row:
     return Row(*(np.empty(n if len(column) else 0, dtype=column.dtype) for column in like))
 
 
-def _no_products(problem: Problem, entries: Row) -> Products:
+def _no_products(entries: Row) -> Products:
     ints = [np.empty(_FIRST_ROOM, dtype=np.int32) for _ in range(5)]
     if not len(entries.cells):
         ints[2] = np.empty(0, dtype=np.int32)

@@ -187,6 +187,17 @@ def test_threads_do_not_matter(unit: str, monkeypatch: pytest.MonkeyPatch):
     assert both.metrics == one.metrics
 
 
+def test_room_grows_as_needed_and_no_further_than_memory(monkeypatch: pytest.MonkeyPatch):
+    tree, rng = two_levels(8), np.random.default_rng(3)
+    od = ODMatrix.from_arrays(*rng.integers(0, 64, (2, 3000)), rng.integers(1, 9, 3000))
+    plain = AtgLattice(unit="trips").anonymize(od, tree, tree)
+    monkeypatch.setattr(products, "_FIRST_ROOM", 1)
+    assert AtgLattice(unit="trips").anonymize(od, tree, tree).flows.equals(plain.flows)
+    monkeypatch.setattr(products, "_MOST", 0)
+    with pytest.raises(OdanonError, match="do not fit in memory"):
+        AtgLattice(unit="trips").anonymize(od, tree, tree)
+
+
 def test_small_volumes_are_refused():
     with pytest.raises(ValueError, match="as rests"):
         AtgLattice(report_small=True)
