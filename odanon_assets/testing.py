@@ -119,7 +119,7 @@ def _seen(store: Store) -> tuple[Any, ...]:
 
 
 def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
-    """A release of three flows between three squares; `trips` makes it another one."""
+    """A release of two flows and a rest between three squares; `trips` makes it another one."""
     names = ["z1", "z2", "z3"]
     name = release_id(_TOWN, day, {"trips": trips})
     flows = pd.DataFrame(
@@ -130,9 +130,9 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
             "segment": "all",
             "origin_zone": names,
             "destination_zone": [*names[1:], names[0]],
-            "kind": "flow",
+            "kind": ["flow", "flow", "rest"],
             "trips": trips + np.arange(3),
-            "spread": trips + np.arange(3, dtype=float),
+            "spread": trips + np.arange(3) / 3,
             "persons_band": "10-19",
             "release_id": name,
         }

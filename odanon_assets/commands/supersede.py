@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from odanon_assets.chain.published import published
 from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
 from odanon_assets.derived.months import is_current, make_month
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import complete_months
+from odanon_assets.publisher.process import publish_fresh
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
@@ -29,14 +29,7 @@ def supersede(
     """
     chosen = find_product(product)
     store = open_store(chosen)
-    figures = published(
-        chosen,
-        Lake(default_root()),
-        day.date(),
-        zoning=chosen.zoning.instance,
-        store=store,
-        act=Act(by, reason),
-    )
+    figures = publish_fresh(chosen, Lake(default_root()), day.date(), Act(by, reason))
     for month in complete_months(chosen, [day.date()], store.windows(product)):
         if not is_current(chosen, month, store):  # the month of what the window showed before was withdrawn
             make_month(chosen, month, store)

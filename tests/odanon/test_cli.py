@@ -41,7 +41,7 @@ def test_a_parameter_that_is_not_known_gets_the_nearest() -> None:
 
 def test_check_accepts_a_good_file(workspace: Path) -> None:
     small_product(workspace)
-    shown = RUN.invoke(cli.main, ["check", str(workspace / "small.yaml")])
+    shown = RUN.invoke(cli.main, ["check", str(workspace / "pipelines" / "small.yaml")])
     assert "small is fine (A small town)" in shown.output
 
 
@@ -93,3 +93,15 @@ def test_a_path_that_cannot_be_written_gets_a_sentence(
     with pytest.raises(SystemExit, match="1"):
         cli.app()
     assert "odanon: /proc/nowhere/schema.json: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_mistake_is_one_line_whatever_a_plugin_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OdanonError("two\nlines \x07")
+
+    monkeypatch.setattr(cli, "main", fail)
+    with pytest.raises(SystemExit):
+        cli.app()
+    assert capsys.readouterr().err == "odanon: two lines\n"

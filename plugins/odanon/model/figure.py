@@ -3,6 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
+from odanon.errors import OdanonError, one_line
+
 Kind = Literal["ratio", "count", "size", "fewest"]
 Tells = Literal["no", "yes"]
 
@@ -28,6 +32,11 @@ class Figure:
     best: Literal["", "least", "most"] = ""  # which value a comparison marks
     headline: bool = False  # one of the few that people look at first
 
+    def __post_init__(self) -> None:
+        for part in (self.name, self.label, self.meaning, self.unit, self.public or "", self.symbol):
+            if not part.isprintable():
+                raise OdanonError(f"the figure {one_line(self.name)!r} is not declared in printable words of one line")
+
     def named(self, suffix: str) -> "Figure":
         """The same figure of another measure; only the one without a suffix is public."""
         if not suffix:
@@ -49,3 +58,8 @@ class Figure:
         """What a manifest says of it, so that whoever reads it alone knows what it means."""
         said = {"label": self.label, "meaning": self.meaning, "headline": self.headline}
         return {**said, "unit": self.unit} if self.unit else said
+
+
+def figures_from_json(text: str) -> list[Figure]:
+    """Declarations that were written down as a list of their fields."""
+    return TypeAdapter(list[Figure]).validate_json(text)

@@ -18,9 +18,9 @@ from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import REST
 from odanon.product import Product
-from odanon_assets.chain import published as chain
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.months import make_month, month_folder
+from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.choice import open_store
 
@@ -123,7 +123,7 @@ def test_a_second_release_that_cuts_a_rest_open_is_refused(pooling: Path) -> Non
 
 
 def test_a_bundle_that_tells_rests_wrongly_is_refused(pooling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make, product = chain.make_bundle, town(pooling)
+    make, product = act.make_bundle, town(pooling)
     gate.made(product)
 
     def wrong(column: str) -> Callable[..., Bundle]:
@@ -137,6 +137,6 @@ def test_a_bundle_that_tells_rests_wrongly_is_refused(pooling: Path, monkeypatch
         return made
 
     for column in ("kind", "spread"):
-        monkeypatch.setattr(chain, "make_bundle", wrong(column))
+        monkeypatch.setattr(act, "make_bundle", wrong(column))
         with pytest.raises(OdanonError, match="published-flows"):
             publish(product)
