@@ -9,10 +9,12 @@ from enumeration import (
     MULTIPLIERS,
     Instance,
     assert_keeps_promise,
+    assert_row_order_does_not_matter,
     instances,
     limits,
     map_is_large_enough,
     possible,
+    two_levels,
 )
 from guillotine import Cost, loss_cost, partitions, recursion, tiles_cost, worth
 from hypothesis import assume, given, settings
@@ -30,18 +32,11 @@ from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.metrics.reconstruction import Reconstruction
-from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
 
 promises = limits(AtgLattice)
 objectives = st.sampled_from([("tiles", 0.0), ("loss", 0.0), ("loss", 0.03), ("loss", 0.5)])
-
-
-def two_levels(n: int) -> Hierarchy:
-    """n x n tiles in n areas."""
-    label = [f"t{i}" for i in range(n * n)] + [f"n{i}" for i in range(n)] + ["map"]
-    return Hierarchy.from_parents(label, [*(n * n + np.arange(n * n) // n), *[n * n + n] * n, -1], kind="test")
 
 
 def costs_of(instance: Instance, promise: AtgLattice, objective: tuple[str, float]) -> tuple[Lattice, Costs, Cost]:
@@ -165,13 +160,7 @@ def test_loss_is_the_reconstruction_loss_of_the_release(instance: Instance, prom
 @given(instances(), promises, st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(instance: Instance, promise: AtgLattice, random):
     assume(possible(instance, promise))
-    order = list(range(len(instance.od.trips)))
-    random.shuffle(order)
-    shuffled = ODMatrix.from_arrays(*(part[order] for part in instance.parts))
-    ours, theirs = (promise.anonymize(od, instance.origins, instance.destinations) for od in (instance.od, shuffled))
-    assert ours.flows.equals(theirs.flows)
-    assert ours.assignment.equals(theirs.assignment)
-    assert ours.metrics == theirs.metrics
+    assert_row_order_does_not_matter(instance, promise, random)
 
 
 @pytest.mark.parametrize("unit", ["trips", "persons"])
