@@ -15,7 +15,7 @@ from odanon.errors import OdanonError
 from odanon.metrics import kernels
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.model.rests import Regions, is_rest_row
+from odanon.reconstruct.rests import Regions, is_rest_row
 
 Measure = Literal["trips", "persons", "weight"]
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
-from odanon.model.rests import Regions, is_rest_row, rest_around
 from odanon.reconstruct.areas import ground
+from odanon.reconstruct.rests import Regions, is_rest_row, rest_around
 
 Floats = npt.NDArray[np.float64]
 _PLACE = ["time_bin", "origin_zone", "destination_zone"]

@@ -15,8 +15,8 @@ from odanon.model.hierarchy import FloatArray as Floats
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.model.rests import Regions
 from odanon.protocols import Anonymizes
+from odanon.reconstruct.rests import Regions
 
 _SIDE, _PEOPLE, _RELEASES = 8, 400, 60
 

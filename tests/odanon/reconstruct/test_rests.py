@@ -8,7 +8,7 @@ from pooled import Pooled
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import REST, Release
-from odanon.model.rests import Regions
+from odanon.reconstruct.rests import Regions
 
 
 def dense_owner(made: Release, origins: Hierarchy, destinations: Hierarchy) -> np.ndarray:
