@@ -46,16 +46,16 @@ def measure(algorithm: str, unit: str, n_tiles: int, rows_file: str) -> dict[str
     od = ODMatrix.from_arrays(*rows)
     o, d = rows[:2]
     del rows, part
-    lexsort, cpu, peak_mb = [], [], 0.0
-    while not cpu or (sum(cpu) < QUICK_S and len(cpu) < REPEATS):
-        lexsort.append(_cpu(lambda: np.lexsort((d, o))))
+    lexsort, solving, memory = [], [], 0.0
+    while not solving or (sum(solving) < QUICK_S and len(solving) < REPEATS):
+        lexsort.append(cpu(lambda: np.lexsort((d, o))))
         started = time.process_time()
         release = plugin.anonymize(od, tree, tree)
-        cpu.append(time.process_time() - started)
-        peak_mb = peak_mb or _peak_mb()  # of the first run
+        solving.append(time.process_time() - started)
+        memory = memory or peak_mb()  # of the first run
         figures = {"Gbar": release.metrics["Gbar"], "S": release.metrics["S_share"]}
         del release
-    return {"cpu": min(cpu), "lexsort": min(lexsort), "peak_mb": peak_mb, **figures}
+    return {"cpu": min(solving), "lexsort": min(lexsort), "peak_mb": memory, **figures}
 
 
 def cores(n_tiles: int, rows_file: str) -> dict[str, float]:
@@ -80,13 +80,13 @@ def cores(n_tiles: int, rows_file: str) -> dict[str, float]:
     return {"one": one, "two": two}
 
 
-def _cpu(call: Any) -> float:
+def cpu(call: Any) -> float:
     started = time.process_time()
     call()
     return time.process_time() - started
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
@@ -126,9 +126,9 @@ def growth(folder: str) -> list[tuple[int, float]]:
     return points
 
 
-def draw(points: list[tuple[int, float]]) -> None:
+def draw(name: str, points: list[tuple[int, float]], chart: Path) -> None:
     """Microseconds a flow as bars, and CPU time over flows on log-log axes as SVG."""
-    print("\ngrowth of ATG-Joint (both directions), CPU microseconds a flow:")
+    print(f"\ngrowth of {name}, CPU microseconds a flow:")
     for n_flows, cpu in points:
         each = cpu / n_flows * 1e6
         print(f"{n_flows:>9,} flows {cpu:7.2f} s {each:6.2f} us {'#' * round(10 * each)}")
@@ -145,15 +145,15 @@ def draw(points: list[tuple[int, float]]) -> None:
         for (n, cpu) in points
         for xy in [at(n, cpu).split(",")]
     )
-    CHART.parent.mkdir(parents=True, exist_ok=True)
-    CHART.write_text(
+    chart.parent.mkdir(parents=True, exist_ok=True)
+    chart.write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="560" height="360" font-family="sans-serif" font-size="12">'
-        f'<text x="60" y="20">ATG-Joint, CPU time over flows (log-log; dashed: linear; slope {slope:.2f})</text>'
+        f'<text x="60" y="20">{name}, CPU time over flows (log-log; dashed: linear; slope {slope:.2f})</text>'
         f'<polyline points="{linear}" fill="none" stroke="gray" stroke-dasharray="4"/>'
         f'<polyline points="{line}" fill="none" stroke="black"/>{dots}'
         f'<text x="60" y="350">{x0:,} flows</text><text x="440" y="350">{x1:,} flows</text></svg>'
     )
-    print(f"drawn to {CHART}")
+    print(f"drawn to {chart}")
 
 
 def main() -> int:
@@ -169,7 +169,7 @@ def main() -> int:
             both = child("cores", n_tiles, trips)
             gain = both["one"] / both["two"]
             print(f"      both directions: {both['one']:.2f} s on one core, {both['two']:.2f} s on two ({gain:.2f} x)")
-        draw(growth(folder))
+        draw("ATG-Joint (both directions)", growth(folder), CHART)
     return 0 if good else 1
 
 

@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
@@ -177,6 +178,23 @@ def assert_keeps_promise(instance: Instance, release: Release, promise: Anonymiz
     assert suppressed <= promise.budget(od.volume) or not promise.budgeted
     if promise.contribution_cap is None:
         assert release.metrics["G"] == ((flows["origin_tiles"] + flows["destination_tiles"]) * flows["trips"]).sum()
+
+
+def assert_row_order_does_not_matter(instance: Instance, promise: Anonymizer, random: Random) -> None:
+    """Rows in another order give the same release to the byte."""
+    order = list(range(len(instance.od.trips)))
+    random.shuffle(order)
+    shuffled = ODMatrix.from_arrays(*(part[order] for part in instance.parts))
+    ours, theirs = (promise.anonymize(od, instance.origins, instance.destinations) for od in (instance.od, shuffled))
+    assert ours.flows.equals(theirs.flows)
+    assert ours.assignment.equals(theirs.assignment)
+    assert ours.metrics == theirs.metrics
+
+
+def two_levels(n: int) -> Hierarchy:
+    """n x n tiles in n areas."""
+    label = [f"t{i}" for i in range(n * n)] + [f"n{i}" for i in range(n)] + ["map"]
+    return Hierarchy.from_parents(label, [*(n * n + np.arange(n * n) // n), *[n * n + n] * n, -1], kind="test")
 
 
 def map_is_large_enough(instance: Instance, promise: Anonymizer) -> bool:

@@ -13,7 +13,10 @@ from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 
-ALGORITHMS = ("atg-joint", "atg-dual", "atg-homogeneous", "atg-soft", "oigh", "odkanon", "datafly", "suppression")
+ALGORITHMS = (
+    *("atg-joint", "atg-lattice", "atg-dual", "atg-homogeneous", "atg-soft"),
+    *("oigh", "odkanon", "datafly", "suppression"),
+)
 SPLITS = ("whole", "whole", "sexes", "thirds")
 _HOURS = timedelta(hours=8)
 

@@ -44,16 +44,19 @@ class Found(Generic[State]):
         return self.left.A + share * (self.right.A - self.left.A)
 
 
-def search(evaluate: Evaluate[State], least: int, guess: float, top: float, slack: int = 0) -> Found[State] | None:
+def search(
+    evaluate: Evaluate[State], least: int, guess: float, top: float, slack: int = 0, bottom: float = 0.0
+) -> Found[State] | None:
     """The segment that publishes `least` trips, started from a guess of its multiplier (at least 1 is tried).
 
-    None when even at the multiplier `top` less is published. `evaluate` is told a line at a smaller and one at a larger
+    None when even at the multiplier `top` less is published; multipliers below `bottom` are of no interest. `evaluate` is told a line at a smaller and one at a larger
     multiplier as soon as both are known. With `slack`, a right end that publishes so many trips more will do.
     """
     left = right = evaluate(min(max(guess, 1.0), top), None, None)
     evaluations, stride = 1, _STRIDE
-    while least <= left.K and left.lambda_ > 0:
-        right, left = left, evaluate(left.lambda_ / stride if left.lambda_ > 1 else 0.0, None, None)
+    while least <= left.K and left.lambda_ > bottom:
+        lower = left.lambda_ / stride if left.lambda_ > 1 else 0.0
+        right, left = left, evaluate(max(lower, bottom), None, None)
         evaluations, stride = evaluations + 1, min(stride**2, _LONGEST_STRIDE)
     while least > right.K:
         if right.lambda_ >= top:

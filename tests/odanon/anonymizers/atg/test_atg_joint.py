@@ -7,6 +7,7 @@ import pytest
 from enumeration import (
     Instance,
     assert_keeps_promise,
+    assert_row_order_does_not_matter,
     best_value,
     cuts,
     instances,
@@ -14,6 +15,7 @@ from enumeration import (
     map_is_large_enough,
     multipliers,
     possible,
+    two_levels,
 )
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -96,19 +98,7 @@ def test_release_keeps_its_promise(small: bool, instance: Instance, promise: Atg
 @given(instances(), promises, st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(instance: Instance, promise: AtgJoint, random):
     assume(possible(instance, promise))
-    order = list(range(len(instance.od.trips)))
-    random.shuffle(order)
-    shuffled = ODMatrix.from_arrays(*(part[order] for part in instance.parts))
-    ours, theirs = (promise.anonymize(od, instance.origins, instance.destinations) for od in (instance.od, shuffled))
-    assert ours.flows.equals(theirs.flows)
-    assert ours.assignment.equals(theirs.assignment)
-    assert ours.metrics == theirs.metrics
-
-
-def two_levels(n: int) -> Hierarchy:
-    """n x n tiles in n areas."""
-    label = [f"t{i}" for i in range(n * n)] + [f"n{i}" for i in range(n)] + ["map"]
-    return Hierarchy.from_parents(label, [*(n * n + np.arange(n * n) // n), *[n * n + n] * n, -1], kind="test")
+    assert_row_order_does_not_matter(instance, promise, random)
 
 
 def test_large_matrices_too_sparse_for_a_sample():

@@ -1,0 +1,55 @@
+"""The best thing to do at every product node at a multiplier, in one pass with exact sums.
+
+A solution is (K, C): its published volume and its cost; its value is multiplier * K - C. Splitting on the destination
+side is worth the sum over the nodes directly below in the same row. Splitting on the origin side is worth, for every
+origin below, the value of its topmost node within this product. Call gain what a node is worth beyond its destination
+split: a node's value is then the sum of the gains in its row at and below it, so the origin split is the sum of
+the gains that the rows below hand up, whichever nodes they have.
+"""
+
+import numpy as np
+from numba import njit
+
+from odanon.anonymizers.lattice.arrays import PUBLISH, SPLIT_DESTINATION, SPLIT_ORIGIN
+
+
+@njit(cache=True, nogil=True)
+def decide(first, end, products, cost, o_size, d_size, multiplier, best, choice):
+    """Fill `best` (K, C of the solution, K, C of the destination split) and `choice` of the nodes first:end.
+
+    `best` holds zeros, or what was handed up by rows before `first`; gains for rows from `end` on stay to be handed up.
+    Ties publish, then split the side with more tiles.
+    """
+    for i in range(first, end):
+        o_K, o_C, d_K, d_C = best[i, 0], best[i, 1], best[i, 2], best[i, 3]
+        gain, extra = multiplier * (o_K - d_K), o_C - d_C
+        by_origin = gain > extra
+        if gain == extra:
+            by_origin = o_size[products.origin[i]] >= d_size[products.destination[i]]
+        K, C, what = (o_K, o_C, SPLIT_ORIGIN) if by_origin else (d_K, d_C, SPLIT_DESTINATION)
+        volume = np.int64(products.volume[i])
+        if volume > 0 and multiplier * (volume - K) >= cost[i] - C:
+            K, C, what = volume, cost[i], PUBLISH
+        best[i, 0], best[i, 1] = K, C
+        choice[i] = what
+        up = products.above_destination[i]
+        if up >= 0:
+            best[up, 0] += o_K
+            best[up, 1] += o_C
+            best[up, 2] += K
+            best[up, 3] += C
+        up = products.above_origin[i]
+        if 0 <= up < end:
+            best[up, 0] += K - d_K
+            best[up, 1] += C - d_C
+
+
+@njit(cache=True, nogil=True)
+def hand_up(rows, products, best):
+    """Hand the gains of the nodes of some rows (first, behind the last) to the rows above."""
+    for row in range(rows.shape[1]):
+        for i in range(rows[0, row], rows[1, row]):
+            up = products.above_origin[i]
+            if up >= 0:
+                best[up, 0] += best[i, 0] - best[i, 2]
+                best[up, 1] += best[i, 1] - best[i, 3]

@@ -1,0 +1,72 @@
+"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side (ALGORITHMS, ATG-Lattice)."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
+from odanon.anonymizers.compilation import announce_compilation
+from odanon.anonymizers.lattice import kernels
+from odanon.anonymizers.lattice.rests import with_rests
+from odanon.anonymizers.lattice.settled import settle
+from odanon.anonymizers.lattice.solver import Costs, Lattice
+from odanon.anonymizers.trees.problem import Problem
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.matrix import ODMatrix
+from odanon.model.release import Release
+from odanon.plugin import parameter, parameters_of, plugin
+
+_PRICE = 0.2  # of a tile, times the mean tiles of a trip where only tiles count
+
+
+@plugin
+class AtgLattice(Anonymizer):
+    """Finest areas for every flow: each pair of areas chooses which side to split next."""
+
+    objective: Literal["loss", "tiles"] = parameter(
+        "loss", "what is least: trips spread to the wrong tiles, or tiles per trip"
+    )
+    tile_price: float | None = parameter(
+        None, "objective loss: price of a tile in lost trips a trip; none: 0.2 / tiles per trip at their least", ge=0
+    )
+    rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
+
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small", "min_visited"}
+    why_not: ClassVar[str] = (
+        "atg-lattice tells what is left out as rests, and counts trips and people, not visited tiles"
+    )
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        """The best partition of the pairs of tiles within the budget."""
+        self.check(od)
+        announce_compilation(kernels.build)
+        problem = Problem(od, origins, destinations, self)
+        lattice = Lattice.of(problem, counted=self.objective == "loss")
+        costs, figures = self.costs(lattice)
+        found = lattice.find(costs)
+        settled = settle(lattice, lattice.decisions(costs, found))
+        if self.rests:
+            settled = with_rests(problem, settled)
+        is_flow = settled.published[settled.owner]
+        shown = (settled.owner >= 0) & (is_flow | self.rests)
+        return Release.from_nodes(
+            od,
+            origins,
+            destinations,
+            np.where(shown, settled.origin[settled.owner], -1),
+            np.where(shown, settled.destination[settled.owner], -1),
+            {"algorithm": "atg-lattice", **parameters_of(self)},
+            {**figures, "lambda": costs.lambda_at(found.right.lambda_), "evaluations": found.evaluations},
+            pair_rest=shown & ~is_flow,
+            contribution_cap=self.contribution_cap,
+        )
+
+    def costs(self, lattice: Lattice) -> tuple[Costs, dict[str, float]]:
+        """The costs of the objective, and what they were set by."""
+        if self.objective == "tiles":
+            return lattice.in_tiles(), {}
+        price = self.tile_price
+        if price is None:
+            least = lattice.find(lattice.in_tiles()).right
+            price = _PRICE * least.K / least.A
+        return lattice.in_loss(price), {"tile_price": price}

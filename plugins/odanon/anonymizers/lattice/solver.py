@@ -1,0 +1,140 @@
+"""The best guillotine partition of the product of two trees for every multiplier, and the one within the budget."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from odanon.anonymizers.atg.forest import largest_size, top_multiplier
+from odanon.anonymizers.atg.search import Found, Line, search
+from odanon.anonymizers.lattice import kernels
+from odanon.anonymizers.lattice.arrays import Products
+from odanon.anonymizers.lattice.products import Grown, grow
+from odanon.anonymizers.lattice.threads import on_threads
+from odanon.anonymizers.trees.problem import Problem
+from odanon.errors import OdanonError
+
+_FIRST_GUESS = 32.0  # tiles
+_SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered
+_LARGEST_COST = 2.0**60
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What publishing every product node costs, in whole numbers, and the multipliers that make sense."""
+
+    cost: Ints
+    guess: float
+    bottom: float  # below it trips are suppressed that nobody asked to suppress
+    top: float  # a multiplier at which nothing is suppressed to save costs
+    unit: float = 1.0  # parts that a cost is counted in
+    ratio: bool = False  # whether costs per published trip count, not costs
+
+    def lambda_at(self, multiplier: float) -> float:
+        """The price of a suppressed trip beyond what it loses anyway."""
+        return (multiplier - self.bottom) / self.unit
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What every product node does, and the decision whose split made it (-1: no split leads to it)."""
+
+    choice: npt.NDArray[np.int8]
+    parent: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """The product nodes of a problem."""
+
+    problem: Problem
+    grown: Grown
+
+    @classmethod
+    def of(cls, problem: Problem, counted: bool) -> "Lattice":
+        return cls(problem, grow(problem, counted))
+
+    @property
+    def products(self) -> Products:
+        return self.grown.products
+
+    def __len__(self) -> int:
+        return len(self.products.origin)
+
+    @property
+    def sizes(self) -> tuple[Ints, Ints]:
+        return self.problem.origins.n_tiles, self.problem.destinations.n_tiles
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, int]]:
+        return list(pairwise(self.grown.bounds.tolist()))
+
+    def in_tiles(self) -> Costs:
+        """Trips times tiles of both sides (ALGORITHMS, Costs)."""
+        cost = np.empty(len(self), dtype=np.int64)
+        on_threads(lambda part: kernels.cost_in_tiles(*part, self.products, *self.sizes, cost), self._parts)
+        return Costs(cost, _FIRST_GUESS, 0.0, top_multiplier(self.problem), ratio=True)
+
+    def in_loss(self, price: float) -> Costs:
+        """Trips spread to the wrong cells, plus `price` for every tile of a trip.
+
+        Costs are rounded to whole parts so small that all of them together still fit in 60 bits.
+        """
+        problem, cost = self.problem, np.empty(len(self), dtype=np.int64)
+        pairs = problem.pair_start, problem.od.pairs.destination, problem.od.pairs.trips
+        sides = [(tree.n_tiles, tree.tile_start, tree.tile_end) for tree in (problem.origins, problem.destinations)]
+        most = problem.volume * (2 + price * largest_size(problem))
+        unit = float(2.0 ** np.floor(np.log2(_LARGEST_COST / most)))
+        on_threads(
+            lambda part: kernels.cost_in_loss(*part, self.products, *sides, pairs, price, unit, cost), self._parts
+        )
+        return Costs(cost, 2 * unit, unit, most * unit + 1, unit)  # a suppressed trip is lost once
+
+    def decide(self, costs: Costs, multiplier: float, best: Ints, choice: npt.NDArray[np.int8]) -> tuple[int, int]:
+        """Fill the sums and the choices of the best partition at a multiplier; returns its (K, C)."""
+        best[:] = 0
+
+        def decide(part: tuple[int, int]) -> None:
+            kernels.decide(*part, self.products, costs.cost, *self.sizes, multiplier, best, choice)
+
+        on_threads(decide, self._parts[:-1])
+        kernels.hand_up(self.grown.tops, self.products, best)
+        decide(self._parts[-1])
+        return (int(best[-1, 0]), int(best[-1, 1])) if len(self) else (0, 0)
+
+    def find(self, costs: Costs) -> Found[None]:
+        """The multiplier whose best partition stays within the budget."""
+        best, choice = self._room()
+
+        def evaluate(multiplier: float, *_: Line[None] | None) -> Line[None]:
+            return Line(*self.decide(costs, multiplier, best, choice), multiplier, None)
+
+        found = search(evaluate, self.problem.least, costs.guess, costs.top, bottom=costs.bottom)
+        if found is None:
+            raise OdanonError(
+                "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
+            )
+        return found
+
+    def decisions(self, costs: Costs, found: Found[None]) -> Decisions:
+        """The partition at the optimum, with the rest of the budget spent on what smaller multipliers would do."""
+        best, choice = self._room()
+        K, C = self.decide(costs, found.right.lambda_, best, choice)
+        parent, region = np.empty((2, len(self)), dtype=np.int32)
+        kernels.trace(self.products, choice, parent, region)
+        budget, multiplier = K - self.problem.least, found.left.lambda_
+        least = max(costs.bottom, C / max(K, 1)) if costs.ratio else costs.bottom
+        other = np.empty_like(choice)
+        while budget > 0 and multiplier > least:
+            self.decide(costs, multiplier, best, other)
+            kernels.sums_below(self.products, costs.cost, choice, parent, best)
+            budget = kernels.spend(self.products, choice, other, best, budget, parent, region)
+            multiplier *= _SPEND_STEP
+        return Decisions(choice, parent)
+
+    def _room(self) -> tuple[Ints, npt.NDArray[np.int8]]:
+        return np.empty((len(self), 4), dtype=np.int64), np.empty(len(self), dtype=np.int8)
