@@ -220,28 +220,27 @@ def possible(instance: Instance, promise: Anonymizer) -> bool:
 
 
 def limits(cls: type) -> st.SearchStrategy:
-    """Promises of a plugin with at most one extra constraint."""
-    extra = st.sampled_from(
-        [
-            {"unit": "trips"},
-            {"unit": "persons"},
-            {"unit": "vehicles"},
-            {"unit": "population", "k_population": 3.25},
-            {"unit": "persons", "min_tiles": 2},
-            {"unit": "trips", "min_tiles": 3},
-            {"unit": "persons", "min_visited": 2},
-            {"unit": "trips", "min_visited": 2},
-            {"unit": "persons", "k_areas": 5, "report_small": False},
-            {"unit": "trips", "k_areas": 12, "report_small": False},
-            {"unit": "persons", "max_tiles": 3},
-            {"unit": "persons", "max_dominance": 0.4},
-            {"unit": "population", "k_population": 3.25, "max_dominance": 0.4},
-            {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
-        ]
-    )
+    """Promises of a plugin with at most one extra constraint that it keeps."""
+    extras = [
+        {"unit": "trips"},
+        {"unit": "persons"},
+        {"unit": "vehicles"},
+        {"unit": "population", "k_population": 3.25},
+        {"unit": "persons", "min_tiles": 2},
+        {"unit": "trips", "min_tiles": 3},
+        {"unit": "persons", "min_visited": 2},
+        {"unit": "trips", "min_visited": 2},
+        {"unit": "persons", "k_areas": 5, "report_small": False},
+        {"unit": "trips", "k_areas": 12, "report_small": False},
+        {"unit": "persons", "max_tiles": 3},
+        {"unit": "persons", "max_dominance": 0.4},
+        {"unit": "population", "k_population": 3.25, "max_dominance": 0.4},
+        {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
+    ]
+    kept = [extra for extra in extras if "min_visited" not in extra or "min_visited" in cls.keeps]
     return st.builds(
         lambda k, suppression, extra: cls(k=k, suppression=suppression, **extra),
         st.integers(2, 8),
         st.sampled_from([0.0, 0.05, 0.1, 0.3]),
-        extra,
+        st.sampled_from(kept),
     )
