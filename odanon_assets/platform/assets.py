@@ -37,7 +37,7 @@ from odanon_assets.platform.derived_assets import segment_events
 from odanon_assets.platform.lineage import Lineage
 from odanon_assets.platform.metadata import owners, stage_metadata, table_metadata
 from odanon_assets.platform.partitions import asset_key, daily
-from odanon_assets.platform.recovery import begin, finished_days, leave_to_people
+from odanon_assets.platform.recovery import begin, finished_days, forget_unreached, leave_to_people
 from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
 from odanon_assets.watch.progress import announce_end
@@ -89,6 +89,7 @@ def product_assets(product: Product) -> AssetsDefinition:
                         yield from _recorded(context.instance, product, key, event)
                 announce_end(product.product, key, _ending(stopped.get(key), last=attempt == len(RETRY_AFTER)), note)
             waiting = [key for key, why in stopped.items() if why.transient]
+        forget_unreached(context.instance, context.run_id)
         if stopped:
             leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))

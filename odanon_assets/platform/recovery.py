@@ -1,4 +1,5 @@
-"""After a crash: which days of a run were finished, which runs have lost their process, what Dagster missed."""
+"""After a crash or a failure: which days of a run were finished, which checks were never reached, which runs have lost
+their process, what Dagster missed."""
 
 import json
 import os
@@ -16,6 +17,9 @@ from dagster import (
     DagsterRunStatus,
     RunsFilter,
 )
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+from dagster._core.storage.event_log import SqlEventLogStorage
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
@@ -66,7 +70,25 @@ def report_lost_runs(instance: DagsterInstance) -> list[str]:
     found = list(lost_runs(instance))
     for run in found:
         instance.report_run_failed(run, "The process of this run was killed; its finished days stay, retry the rest.")
+        forget_unreached(instance, run.run_id)
     return [run.run_id for run in found]
+
+
+def forget_unreached(instance: DagsterInstance, run_id: str) -> None:
+    """Forget that a run planned checks which it never came to; what is known of them is their last evaluation.
+
+    Dagster plans all checks of a run when it is created and, when the run fails, shows as failed what was only planned: a
+    file that cannot be read would turn the verifier red.
+    """
+    storage, planned = instance.event_log_storage, AssetCheckExecutionsTable.c
+    if isinstance(storage, SqlEventLogStorage):  # both of Dagster's own: SQLite and PostgreSQL
+        with storage.index_connection() as connection:
+            connection.execute(
+                AssetCheckExecutionsTable.delete().where(
+                    planned.run_id == run_id,
+                    planned.execution_status == AssetCheckExecutionRecordStatus.PLANNED.value,
+                )
+            )
 
 
 def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
