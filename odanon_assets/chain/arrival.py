@@ -34,9 +34,12 @@ def source_state(product: Product, day: date) -> str | None:
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:
-    """Days within the look-back of the schedule that are over and not published, oldest first."""
-    published = set(store.windows(product.product))
-    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in published]
+    """Days within the look-back of the schedule that are over and were never published, oldest first.
+
+    What was withdrawn or purged waits for a person.
+    """
+    known = store.standings(product.product)
+    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in known]
 
 
 def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dict[date, str]:

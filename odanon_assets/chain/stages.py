@@ -120,7 +120,7 @@ STAGES = (
         _published,
         ("metrics", "anonymized", "hierarchy", "od"),
         ("zoning",),
-        ("parquet", "duckdb"),
+        (),  # those of the store that the product's file names
         "The public tables: flows with zones, a report and a manifest. The stage verifies the release itself and "
         "refuses to publish what fails; a published day never changes.",
         PUBLISHED_FIGURES,

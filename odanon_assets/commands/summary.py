@@ -50,7 +50,10 @@ def print_summary(console: Console, product: Product) -> None:
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)
-    for label, text in (*_figures(manifest), *_places(folder)):
+    for label, text in (
+        *_figures(manifest),
+        *_places(folder, f"odanon report {product.product} --date {days[-1]} --open"),
+    ):
         console.print(f"  [bold]{label:<11}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
     console.print("\nNext:")
     for step in _steps():
@@ -104,9 +107,9 @@ def _people(manifest: Mapping[str, Any]) -> str:
     return "; ".join(part for part in told if part)
 
 
-def _places(folder: Path | None) -> Iterator[tuple[str, str]]:
+def _places(folder: Path | None, command: str) -> Iterator[tuple[str, str]]:
     yield "tables", f"{_short(folder)}/flows.parquet, zones.parquet" if folder else "in PostGIS, schema published"
-    yield "report", f"{_short(folder)}/report.html" if folder else "kept in the database beside the tables"
+    yield "report", f"{_short(folder)}/report.html" if folder else f"in the database; {command}"
 
 
 def _steps() -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from odanon_assets.stores.choice import open_store
 _HELP = {
     "odanon_product_broken": "product files that cannot be used; `odanon check` says why",
     "odanon_published_days": "days that show a release",
+    "odanon_withdrawn_days": "days whose release was taken back and not replaced",
     "odanon_last_published_day_seconds": "start of the latest published day, seconds since 1970",
     "odanon_failed_days": "days whose latest attempt failed",
     "odanon_release": "a rounded public figure of the latest release",
@@ -91,8 +92,10 @@ def _status(instance: DagsterInstance, run_id: str) -> DagsterRunStatus | None:
 
 def _releases(product: Product) -> Iterator[Sample]:
     store, name = open_store(product), {"product": product.product}
-    windows = store.windows(product.product)
+    standings = store.standings(product.product)
+    windows = [day for day, standing in standings.items() if standing == "published"]
     yield Sample("odanon_published_days", name, len(windows))
+    yield Sample("odanon_withdrawn_days", name, sum(standing == "withdrawn" for standing in standings.values()))
     if not windows:
         return
     latest = date.fromisoformat(windows[-1])

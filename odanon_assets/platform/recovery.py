@@ -11,10 +11,12 @@ from pathlib import Path
 
 from dagster import (
     AssetMaterialization,
+    AssetObservation,
     DagsterEventType,
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
+    MetadataValue,
     RunsFilter,
 )
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
@@ -26,7 +28,7 @@ from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.metadata import stage_metadata
+from odanon_assets.platform.metadata import report_metadata, stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
@@ -91,18 +93,32 @@ def forget_unreached(instance: DagsterInstance, run_id: str) -> None:
             )
 
 
-def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
-    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
+def record_published(instance: DagsterInstance, product: Product, days: Iterable[date], *, again: bool = False) -> None:
+    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance.
+
+    `again` tells it of days that it knows and that show another release now.
+    """
     lake = Lake(default_root())
     for stage in STAGES:
         key = asset_key(product, stage.name)
-        known = instance.get_materialized_partitions(key)
+        known = set() if again else instance.get_materialized_partitions(key)
         for day in days:
-            figures = lake.folder(product.product, stage.name, day) / "figures.json"
-            if day.isoformat() not in known and figures.exists():
-                metadata = stage_metadata(stage.name, json.loads(figures.read_text()), product.anonymize.promise.k)
+            path = lake.folder(product.product, stage.name, day) / "figures.json"
+            if day.isoformat() not in known and path.exists():
+                figures = json.loads(path.read_text())
+                metadata = {
+                    **stage_metadata(stage.name, figures, product.anonymize.promise.k),
+                    **report_metadata(product, stage.name, day, figures),
+                }
                 made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
                 instance.report_runless_asset_event(made)
+
+
+def record_withdrawal(instance: DagsterInstance, product: Product, day: date) -> None:
+    """Tell Dagster that what a day published was taken back."""
+    metadata = {"status": MetadataValue.text("withdrawn")}
+    observed = AssetObservation(asset_key(product, _LAST_STAGE), partition=day.isoformat(), metadata=metadata)
+    instance.report_runless_asset_event(observed)
 
 
 def begin(instance: DagsterInstance, run_id: str) -> None:

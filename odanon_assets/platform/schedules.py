@@ -53,8 +53,8 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
             yield SkipReason(f"{day} lies before the product's first day {product.start}")
         elif not has_matrix(product, day):
             yield SkipReason(f"{day} is no working day, and od.days is working")
-        elif open_store(product).released(product.product, day) is not None:
-            yield SkipReason(f"{day} is published already")
+        elif standing := open_store(product).standings(product.product).get(day.isoformat()):
+            yield SkipReason(f"{day} is {standing} already")
         else:
             yield RunRequest(run_key=day.isoformat(), partition_key=day.isoformat(), tags=DAILY)
 
