@@ -52,7 +52,10 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
         if product.segmented:
             split = _split(read_rows(lake, product, day), matrices, releases, tree)
             write_parquet(split, folder / SEGMENTS)
-        figures: dict[str, Any] = {"parameters": {"algorithm": product.anonymize.plugin, **parameters}}
+        figures: dict[str, Any] = {
+            "parameters": {"algorithm": product.anonymize.plugin, **parameters},
+            "overlapping": bool(anonymize.overlapping),
+        }
         made_with = {
             "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
             "anonymize": {"plugin": product.anonymize.plugin, **parameters},

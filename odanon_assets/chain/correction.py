@@ -12,16 +12,18 @@ from typing import Any
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.published import make_bundle, published
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.gate.decision import objections
 from odanon_assets.lake.files import link
 from odanon_assets.lake.lake import NAMES_KEY, Lake
+from odanon_assets.publisher.bundle import make_bundle
+from odanon_assets.publisher.process import publish_fresh
 from odanon_assets.stores.interface import Act, Store
 from odanon_assets.watch.quiet import quiet
 
 _BEFORE_PUBLICATION = STAGES[:-1]
+_TRACES = STAGES[0].name
 _OF_THE_GATE = ("verifier", "auditor")  # checks that tell early what the gate is asked anyway
 
 
@@ -40,18 +42,22 @@ class Correction:
     def release_id(self) -> str:
         return self.manifest["release_id"]
 
-    def publish(self, store: Store, act: Act) -> dict[str, Any]:
+    def publish(self, act: Act) -> None:
         """Put the tables in their place and publish them; the gate is asked once more.
 
         Traces come last: until the release is visible, the source counts as changed since the day was published.
         """
-        first, *others = _BEFORE_PUBLICATION
-        self._take_over(stage.name for stage in others)
-        figures = published(
-            self.product, self.lake, self.day, zoning=self.product.zoning.instance, store=store, act=act
-        )
-        self._take_over([first.name])
-        return figures
+        self._take_over(stage.name for stage in _BEFORE_PUBLICATION[1:])
+        publish_fresh(self.product, self.lake, self.day, act)
+        self._take_over([_TRACES])
+
+    def finish(self) -> bool:
+        """Put the traces of what is published in their place, if an earlier act was cut off before; whether it was."""
+        where = self.product.product, _TRACES, self.day
+        if not self.lake.folder(*where).is_dir() or self.lake.figures(*where) == self.beside.figures(*where):
+            return False
+        self._take_over([_TRACES])
+        return True
 
     def _take_over(self, stages: Iterable[str]) -> None:
         for stage in stages:
@@ -68,7 +74,7 @@ def correction(product: Product, lake: Lake, day: date, store: Store) -> Iterato
         beside = _beside(lake, folder)
         _run(product, beside, day)
         with quiet():
-            bundle = make_bundle(product, beside, day, product.zoning.instance)
+            bundle = make_bundle(product, beside, day)
             findings = objections(product, beside, day, store, bundle)
         yield Correction(product, lake, day, beside, bundle.manifest, "; ".join(map(str, findings)))
 

@@ -24,6 +24,7 @@ from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.process import PublisherError
 from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
@@ -116,15 +117,20 @@ def _stages(
 
 def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
     """The figures of a stage with the time and the memory it took."""
-    started, cpu = time.perf_counter(), time.process_time()
+    started, cpu = time.perf_counter(), _cpu_seconds()
     watch_peak()
     figures = run_stage(product, stage, day, plugins)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 3),
-        "cpu_seconds": round(time.process_time() - cpu, 3),
-        "peak_memory_mb": peak_megabytes(),
+        "cpu_seconds": round(_cpu_seconds() - cpu, 3),
+        "peak_memory_mb": max(figures.get("peak_memory_mb", 0), peak_megabytes()),
     }
+
+
+def _cpu_seconds() -> float:
+    """What this process and those that it has started and seen end have used."""
+    return sum(os.times()[:4])
 
 
 def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int | None:
@@ -154,6 +160,9 @@ def _stopped(stage: str, error: Exception) -> Stopped:
     """A day's end by an error. Only our own sentences are passed on: other messages may quote data."""
     if isinstance(error, OdanonError):
         return Stopped(stage, str(error), transient=isinstance(error, OutageError))
+    if isinstance(error, PublisherError):
+        what = f"{error.kind} in stage {stage}; the run's log shows where"
+        return Stopped(stage, what, transient=error.transient, trace=error.where)
     trace = "".join(traceback.format_tb(error.__traceback__))
     what = f"{type(error).__name__} in stage {stage}; the run's log shows where"
     return Stopped(stage, what, transient=isinstance(error, OSError), trace=trace)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from odanon import registry
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
+from odanon.model.files.tiles import write_tiles
 from odanon.model.files.trees import from_parquet, to_parquet
 from odanon.model.hierarchy import Hierarchy
 from odanon.plugin import parameters_of
@@ -17,6 +19,7 @@ from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry
+from odanon_assets.publisher.bundle import TILES
 
 FIGURES = (
     Figure("nodes", "nodes", "tiles and areas of the tree", kind="size", tells_suppressed="yes"),
@@ -41,6 +44,8 @@ def hierarchy(
         )
     with lake.new(product.product, "hierarchy", day) as folder:
         to_parquet(tree, folder / "tree.parquet")
+        if not registry.is_ours("zoning", product.zoning.plugin):
+            write_tiles(zoning.tiles(tree.label[tree.tiles]), folder / TILES)
         told = {"plugin": product.hierarchy.plugin, **parameters_of(hierarchy)}
         carry(lake, product, "od", day, folder, hierarchy=told)
         return write_figures(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, datetime
 from functools import cache
 from importlib.metadata import version
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from odanon import registry
+from odanon.metrics.declared import figures_of, is_ours
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.left_out import LeftOut
 from odanon.metrics.measure import told_by
@@ -35,6 +36,7 @@ from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.gate.counts import told_counts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
+from odanon_assets.publisher.bundle import DECLARED
 
 EXACT = "exact.json"  # the figures as they are, for the publisher alone
 _log = logging.getLogger("odanon")
@@ -61,6 +63,8 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         for metric, table in zip(product.metrics, tables, strict=True):
             write_parquet(table, folder / f"{metric.plugin}.parquet")
         write_text(folder / EXACT, to_json({**exact, "left_out_people": missing.people}))
+        if others := [figure for metric in chosen if not is_ours(metric) for figure in figures_of(metric)]:
+            write_text(folder / DECLARED, to_json([asdict(figure) for figure in others]))
         few = 0 < missing.people < parameters["k"]
         combined = _measured(chosen, *missing.worlds)[0] if few else dict(exact)
         risk = _risk(rows if product.segmented else {}, matrices, releases, tree)

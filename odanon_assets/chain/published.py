@@ -1,39 +1,12 @@
-"""The last stage: assemble the public tables, verify and audit once more, publish."""
+"""The last stage: the public tables, made, verified, audited and written by a fresh process."""
 
-from collections.abc import Mapping
-from contextlib import nullcontext
 from datetime import date
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from odanon.anonymizers.noise.cellkey import perturbed
-from odanon.errors import OdanonError
-from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.figure import Figure
-from odanon.model.files.releases import read_releases
-from odanon.model.perturbation import TABLE
-from odanon.model.promise import Promise
-from odanon.model.release import TOTAL
-from odanon.model.zones import release_zones
 from odanon.product import Product
-from odanon.protocols import Zoning
-from odanon.report.release import render_release
-from odanon.risk.bands import persons_band, rounded
-from odanon.risk.figures import FIGURES as RISKS
-from odanon.risk.telling import told
-from odanon_assets.chain.hierarchy import read_tree
-from odanon_assets.chain.od import read_rows
-from odanon_assets.derived.folders import Derived
-from odanon_assets.gate.decision import let_pass
-from odanon_assets.gate.evidence import SEGMENTS, confirm
-from odanon_assets.gate.facts import release_facts
-from odanon_assets.lake.files import read_frame
-from odanon_assets.lake.lake import Lake, write_figures
-from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
-from odanon_assets.stores.interface import Act, Store, data_locks, day_locks
+from odanon_assets.lake.lake import Lake
+from odanon_assets.publisher.process import publish_fresh
 
 FIGURES = (
     Figure("flows", "flows", "rows of the public table", kind="size"),
@@ -45,148 +18,8 @@ FIGURES = (
     Figure("trips", "trips", "movements between stays that depart on the day", kind="size"),
     Figure("od_pairs", "OD pairs", "pairs of tiles with trips, by time bin and segment", kind="size"),
 )
-_DIGITS = 3  # of public figures that do not tell what was left out
 
 
-def published(
-    product: Product, lake: Lake, day: date, *, zoning: Zoning, store: Store, act: Act | None = None
-) -> dict[str, Any]:
-    """Refuse what the verifier or the auditor refuses, whoever launched this; else publish the day's release.
-
-    The day is held while its bundle is built from the tables, verified and written, so that what is verified is what is
-    published (PRIVACY rule 17); the store holds the window's lock meanwhile and nobody else can publish anything of the
-    same data and time. An `act` replaces a release that the window already shows, and withdraws what was made from it.
-    """
-    derived = Derived(lake.root)
-
-    def gate() -> None:
-        let_pass(product, lake, day, store, bundle)
-        if act is not None:
-            derived.withdraw(product.product, day)
-
-    with lake.holding(product.product, day), lake.locked(_locks(release_facts(product, lake, day))):
-        bundle = make_bundle(product, lake, day, zoning)
-        with nullcontext() if act is None else derived.locked():
-            fresh = store.publish(bundle, gate, act)
-        confirm(lake, bundle.manifest)
-    with lake.new(product.product, "published", day) as receipt:
-        figures = {
-            "release_id": bundle.release_id,
-            "fresh": fresh,
-            "flows": len(bundle.flows),
-            "zones": len(bundle.zones),
-            **bundle.manifest["input_counts"],
-        }
-        if (folder := store.window_folder(product.product, day)) is not None:
-            figures["folder"] = str(folder)
-        return write_figures(receipt, figures)
-
-
-def _locks(facts: dict[str, Any]) -> list[str]:
-    """Those of all releases that may share input: of the same time in this lake, of the same data anywhere."""
-    return [*day_locks(facts), *data_locks(facts)]
-
-
-def make_bundle(product: Product, lake: Lake, day: date, zoning: Zoning) -> Bundle:
-    """The public tables, report and manifest of a day; the same bytes for the same input."""
-    name, facts = product.product, release_facts(product, lake, day)
-    release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
-    tree = read_tree(lake, product, day)
-    flows = public_flows(product, lake, day, release, parameters)
-    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
-    zones = release_zones(releases.values(), tree, zoning.tiles(tree.label[tree.tiles]))
-    used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
-    zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
-    figures = lake.figures(name, "metrics", day)
-    if "left_out_people" not in figures:
-        raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
-    metrics = public_metrics(figures, flows, parameters["k"])
-    metrics |= {"noise_variance": TABLE.variance} if "perturb" in facts else {}
-    manifest = {
-        **facts,
-        "title": product.title,
-        "owner": product.owner,
-        "licence": product.publish.licence,
-        "promise": Promise.of(parameters).sentence,
-        "metrics": metrics,
-        "figures": _declarations(metrics),
-        "input_counts": figures["input_counts"],
-        "verifier": "passed",
-        "auditor": "passed",
-        "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
-    }
-    report = render_release(flows, zones, manifest)
-    return Bundle(name, day, release, flows, zones, report, manifest)
-
-
-def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
-    """The published schema: people only as bands (PRIVACY rule 15).
-
-    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for. Where
-    the product asks for it, numbers carry noise from here on; the tables of the working area are true.
-    """
-    folder = lake.read(product.product, "anonymized", day)
-    flows = _shown_flows(folder)
-    if product.publish.perturb is not None:
-        whole, assignment = (read_frame(folder / name) for name in ("flows.parquet", "assignment.parquet"))
-        flows = perturbed(flows, read_rows(lake, product, day), whole, assignment, parameters["k"])
-    estimated = parameters["unit"] == "population"
-    public = pd.DataFrame(
-        {
-            "product": product.product,
-            "window_start": day,
-            "time_bin": flows["time_bin"],
-            "segment": flows["segment"],
-            "origin_zone": flows["origin"],
-            "destination_zone": flows["destination"],
-            "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
-            "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
-            "release_id": release,
-        }
-    )
-    return public[list(FLOW_COLUMNS)]
-
-
-def _shown_flows(folder: Path) -> pd.DataFrame:
-    """Flows of everybody, or by segment where that is safe; each is shown in one of the two ways (PRIVACY rule 6)."""
-    flows = read_frame(folder / "flows.parquet").assign(segment=TOTAL)
-    if not (folder / SEGMENTS).is_file():
-        return flows
-    split, keys = read_frame(folder / SEGMENTS), ["time_bin", "origin", "destination"]
-    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(pd.MultiIndex.from_frame(split[keys]))
-    whole = flows.assign(place=range(len(flows))).drop(index=flows.index[places])
-    shown = pd.concat([whole, split.assign(place=places)], ignore_index=True)
-    return shown.sort_values(["place", "segment"], ignore_index=True)
-
-
-def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int) -> dict[str, Any]:
-    """The figures that are declared public, as they may be told (`odanon.risk.telling`).
-
-    What compares with the matrix is not told of fewer than k flows, since it would show which of their tiles were visited.
-    """
-    public: dict[str, Any] = {}
-    for figure in public_figures():
-        value, tells = figures.get(figure.name), figure.tells_suppressed != "no"
-        if figure.public is None or value is None or (tells and len(flows) < k):
-            continue
-        if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
-            public[figure.public] = shown
-    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
-    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
-    public["persons_min_band"] = _smallest_band(flows["persons_band"])
-    return public
-
-
-def public_figures() -> tuple[Figure, ...]:
-    """Every figure of metrics and risks that may be made public."""
-    return tuple(figure for figure in (*every_figure().values(), *RISKS) if figure.public is not None)
-
-
-def _declarations(metrics: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What the figures of a manifest mean, in the manifest itself."""
-    named = {figure.public or figure.name: figure for figure in (*public_figures(), *OF_TABLES)}
-    return {name: named[name].declaration for name in metrics if name in named}
-
-
-def _smallest_band(bands: pd.Series) -> str:
-    return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")
+def published(product: Product, lake: Lake, day: date) -> dict[str, Any]:
+    """Publish the day in the store that the product's file names."""
+    return publish_fresh(product, lake, day)

@@ -8,7 +8,6 @@ from typing import Any
 from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
-from odanon.protocols import Zoning
 from odanon.risk.figures import FIGURES as RISK_FIGURES
 from odanon_assets.chain.anonymized import anonymized
 from odanon_assets.chain.hierarchy import FIGURES as HIERARCHY_FIGURES
@@ -26,7 +25,6 @@ from odanon_assets.chain.trips import FIGURES as TRIPS_FIGURES
 from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.stores.choice import open_store
 
 StageFunction = Callable[..., dict[str, Any]]
 
@@ -42,11 +40,6 @@ class Stage:
     kinds: tuple[str, ...]
     description: str
     figures: tuple[Figure, ...] = ()  # those of metrics are declared by the metrics
-
-
-def _published(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, Any]:
-    """The last stage, into the store that the product's file names."""
-    return published(product, lake, day, zoning=zoning, store=open_store(product))
 
 
 STAGES = (
@@ -117,12 +110,12 @@ STAGES = (
     ),
     Stage(
         "published",
-        _published,
+        published,
         ("metrics", "anonymized", "hierarchy", "od"),
-        ("zoning",),
+        (),
         (),  # those of the store that the product's file names
-        "The public tables: flows with zones, a report and a manifest. The stage verifies the release itself and "
-        "refuses to publish what fails; a published day never changes.",
+        "The public tables: flows with zones, a report and a manifest. A fresh process, which runs no "
+        "code of other packages, verifies the release itself and refuses to publish what fails; a published day never changes.",
         PUBLISHED_FIGURES,
     ),
 )

@@ -44,7 +44,7 @@ def supersede(
     lake.sweep()
     with lake.holding(product, window), correction(chosen, lake, window, store) as made:
         if made.release_id == store.released(product, window):
-            _finish(chosen, window, store, made.release_id)
+            _finish(made, store)
             return
         if made.release_id in set(store.ledger()["release_id"]):
             raise OdanonError(
@@ -58,7 +58,7 @@ def supersede(
         typer.echo(f"the auditor says yes: every difference concerns at least {promise.k} {promise.who}")
         if act is None:
             raise OdanonError(f"{product} {window} stays as it is, {standing}; to replace it give --by and --reason")
-        made.publish(store, act)
+        made.publish(act)
     with open_instance() as instance:
         record_published(instance, chosen, [window], again=True)
         record_segments(instance, chosen, [window], again=True)
@@ -84,13 +84,14 @@ def _count(metrics: dict[str, Any], name: str) -> str:
     return f"about {rounded(metrics[name], _DIGITS):,.0f}" if name in metrics else "none"
 
 
-def _finish(product: Product, window: date, store: Store, release: str) -> None:
-    """The source gives what is shown: perhaps an earlier act was cut off before its months; else nothing can change."""
-    if not _make_months(product, window, store):
+def _finish(made: Correction, store: Store) -> None:
+    """The source gives what is shown: perhaps an earlier act was cut off after it was visible; else nothing can change."""
+    what = f"{made.product.product} {made.day}"
+    if not (made.finish() + _make_months(made.product, made.day, store)):
         raise OdanonError(
-            f"{product.product} {window} stays as it is: its source and its product file give {release}, which it shows"
+            f"{what} stays as it is: its source and its product file give {made.release_id}, which it shows"
         )
-    typer.echo(f"{product.product} {window} shows {release}; its month is made again")
+    typer.echo(f"{what} shows {made.release_id}; what an act that was cut off left undone is done")
 
 
 def _make_months(product: Product, window: date, store: Store) -> int:

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from odanon import registry
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.trips.bins import bin_instants
@@ -38,11 +39,20 @@ class Tables:
 
     rows: Path
     folder: Path  # flows, areas, assignment and, for products with segments, SEGMENTS
+    overlapping: bool  # whether flows may share tile pairs; the assignment then says in which one a pair counts
 
     @classmethod
     def of_day(cls, product: Product, lake: Lake, day: date) -> "Tables":
-        """The tables of the last run of a day."""
-        return cls(lake.read(product.product, "od", day) / ROWS, lake.read(product.product, "anonymized", day))
+        """The tables of the last run of a day; a method of another package tells with them whether its flows overlap."""
+        told = lake.figures(product.product, "anonymized", day)
+        algorithm = told["parameters"]["algorithm"]
+        if registry.is_ours("anonymize", algorithm):
+            method: Any = registry.find("anonymize", algorithm).cls
+            overlapping = method.overlapping
+        else:
+            overlapping = told.get("overlapping") is True
+        folder = lake.read(product.product, "anonymized", day)
+        return cls(lake.read(product.product, "od", day) / ROWS, folder, overlapping)
 
 
 def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[str, Any]) -> None:
@@ -54,6 +64,7 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
         bins = time_bins(product, tables, day)
         keys = origin_of(lake, product.product, "anonymized", day)["keys"]
         told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": keys}
+        told["overlapping"] = tables.overlapping
         (draft / _FACTS).write_text(to_json(told))
 
 
@@ -105,7 +116,9 @@ def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list
     folder = _folder(lake, manifest)
     if not (folder / ROWS).is_file():
         return None
-    return Tables(folder / ROWS, folder), json.loads((folder / _FACTS).read_text())["time_bins"]
+    told = json.loads((folder / _FACTS).read_text())
+    # Earlier versions did not tell; the assignment is right of flows that do not overlap as well.
+    return Tables(folder / ROWS, folder, told.get("overlapping", True)), told["time_bins"]
 
 
 def time_bins(product: Product, tables: Tables, day: date) -> list[list[str]]:

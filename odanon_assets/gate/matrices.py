@@ -8,7 +8,6 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from odanon import registry
 from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
@@ -20,11 +19,10 @@ _NEEDED = {"algorithm", "k", "unit", "zoning"}
 def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
     """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
     names = [TOTAL, *_segments(tables)]
-    overlapping = algorithm_of(facts["parameters"]).overlapping
 
     def matrix(start: datetime, end: datetime, label: str) -> PublishedMatrix:
         segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
-        return _matrix(facts, start, end, segment, lambda: _content(tables, overlapping, start, label))
+        return _matrix(facts, start, end, segment, lambda: _content(tables, start, label))
 
     moments = [[datetime.fromisoformat(text) for text in pair] for pair in bins]
     return [matrix(start, end, label) for start, end in moments for label in names]
@@ -62,11 +60,6 @@ def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
     return _matrix({**manifest, "parameters": promise}, *window_of(manifest), TOTAL, lambda: nothing)
 
 
-def algorithm_of(parameters: dict[str, Any]) -> Any:
-    """The class of the anonymiser that made a release."""
-    return registry.find("anonymize", parameters["algorithm"]).cls
-
-
 def _segments(tables: Tables) -> list[str]:
     """The segments that a release is split by; none for a release of everybody."""
     if not (tables.folder / SEGMENTS).is_file():
@@ -80,7 +73,7 @@ def _conditions(label: str, attributes: list[str]) -> str:
     return ",".join(f"{quote(a, safe='')}={quote(v, safe='')}" for a, v in zip(attributes, values, strict=True))
 
 
-def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) -> Content:
+def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
     """What one segment of a time bin shows: its part of the flows that are split, or all that are not."""
     here = [("time_bin", "==", pd.Timestamp(time_bin))]
     rows = pd.read_parquet(tables.rows, filters=here if label == TOTAL else [*here, ("segment", "==", label)])
@@ -94,7 +87,7 @@ def _content(tables: Tables, overlapping: bool, time_bin: datetime, label: str) 
         inside = pd.MultiIndex.from_frame(flows[ENDS]).isin(pd.MultiIndex.from_frame(split[ENDS]))
         shown = ~inside if label == TOTAL else inside
     assignment = None
-    if overlapping:
+    if tables.overlapping:
         assignment = pd.read_parquet(tables.folder / "assignment.parquet", filters=here)
         flow = assignment["flow"].to_numpy(np.int64)
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))

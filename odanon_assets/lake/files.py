@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odanon.errors import OdanonError
 from odanon.scratch import scratch
 
 
@@ -60,10 +61,10 @@ def remove_files(folder: Path, digests: Mapping[str, str]) -> None:
 
 
 class _Held(threading.local):
-    """The locks that this thread holds."""
+    """The locks that this thread holds, by the descriptor that holds each."""
 
     def __init__(self) -> None:
-        self.paths: set[Path] = set()
+        self.paths: dict[Path, int] = {}
 
 
 _held = _Held()
@@ -79,13 +80,30 @@ def locked(path: Path) -> Iterator[None]:
         yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        _held.paths.add(path)
-        try:
-            yield
-        finally:
-            _held.paths.discard(path)
+    with path.open("w") as handle, _holding(path, handle.fileno()):
+        yield
+
+
+@contextmanager
+def _holding(path: Path, descriptor: int) -> Iterator[None]:
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    _held.paths[path] = descriptor
+    try:
+        yield
+    finally:
+        del _held.paths[path]
+
+
+def held_by(path: Path) -> int:
+    """The descriptor with which this thread holds a lock; a process that inherits it holds the lock too, even alone."""
+    return _held.paths[path]
+
+
+def inherited(path: Path, descriptor: int) -> AbstractContextManager[None]:
+    """Go on holding a lock that the process before us holds; a descriptor of anything else is refused."""
+    if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+        raise OdanonError(f"the lock {path.name} was replaced while it was held; leave the folder locks alone")
+    return _holding(path, descriptor)
 
 
 def link(source: Path, target: Path) -> None:

@@ -82,7 +82,11 @@ class Lake:
 
     def holding(self, product: str, day: date) -> AbstractContextManager[None]:
         """Hold a day of a product, so that no other run replaces its tables meanwhile."""
-        return locked(self.root / "locks" / f"{product} {day.isoformat()}")
+        return locked(self.day_lock(product, day))
+
+    def day_lock(self, product: str, day: date) -> Path:
+        """The file of the lock that holds a day."""
+        return self.root / "locks" / f"{product} {day.isoformat()}"
 
     @contextmanager
     def locked(self, names: Iterable[str]) -> Iterator[None]:

@@ -27,6 +27,8 @@ STAGES = {
     "notify": ("odanon.notifiers", ("notify",)),
 }
 
+_open_to_others = {*STAGES}  # stages in which plugins of other packages count
+
 UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")  # what pydantic calls it
 
 
@@ -128,9 +130,17 @@ class Broken:
     why: str
 
 
+def ours_alone() -> None:
+    """From now on plugins of other packages do not exist in this process, but for stores; call it before looking for any."""
+    _open_to_others.intersection_update({"store"})
+
+
 @cache
 def _offered(stage: str) -> dict[str, Offered]:
-    return offered(STAGES[stage][0])
+    found = offered(STAGES[stage][0])
+    if stage in _open_to_others:
+        return found
+    return {name: offer for name, offer in found.items() if packages(offer.points) == OURS}
 
 
 def installed(stage: str) -> list[Plugin | Broken]:

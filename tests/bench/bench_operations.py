@@ -2,7 +2,8 @@
 
 The same days of a small simulated town run three ways: the stages and checks alone; many days in one Dagster run, as
 `odanon run` and backfills do; one Dagster run a day. Run it with `python tests/bench/bench_operations.py`; `--days 30`
-takes more days. CPU time counts all threads of the process. Use a quiet machine for the wall time.
+takes more days. CPU time counts all threads of the process and of those it starts. Use a quiet machine for the wall time.
+Then what it costs a day that a fresh process publishes it: the same publication there and in this process.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
+from statistics import median
 
 import yaml
 
@@ -19,7 +21,12 @@ from odanon.product import Product, load_product
 from odanon_assets.chain.day import Stopped, run_day
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import CHECKS
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import days_between, run_days
+from odanon_assets.publisher.act import publish_day
+from odanon_assets.publisher.process import publish_fresh
+from odanon_assets.stores.choice import open_store
 
 HERE = Path(__file__).parents[2]
 FIRST = date(2025, 1, 1)
@@ -42,12 +49,13 @@ TOWN = {
 def fresh_product() -> Product:
     """The town in a data root and Dagster home of its own, with the repository's dagster.yaml."""
     root = Path(tempfile.mkdtemp(prefix="odanon-bench-"))
-    for name, part in (("ODANON_ROOT", "data"), ("DAGSTER_HOME", "dagster")):
+    for name, part in (("ODANON_ROOT", "data"), ("DAGSTER_HOME", "dagster"), ("ODANON_PRODUCTS", "pipelines")):
         (root / part).mkdir()
         os.environ[name] = str(root / part)
     (root / "dagster" / "dagster.yaml").symlink_to(HERE / "dagster.yaml")
-    (root / "bench.yaml").write_text(yaml.safe_dump(TOWN))
-    return load_product(root / "bench.yaml")
+    path = root / "pipelines" / "bench.yaml"
+    path.write_text(yaml.safe_dump(TOWN))
+    return load_product(path)
 
 
 def work_alone(product: Product, days: list[date]) -> None:
@@ -70,9 +78,26 @@ def cost(way: Callable[[Product, list[date]], None], days: list[date]) -> tuple[
     """(wall, CPU) seconds a day, after one day that warms up imports, kernels and the instance."""
     product = fresh_product()
     way(product, [days[0] - timedelta(days=1)])
-    wall, cpu = time.perf_counter(), time.process_time()
-    way(product, days)
-    return (time.perf_counter() - wall) / len(days), (time.process_time() - cpu) / len(days)
+    wall, cpu = seconds(lambda: way(product, days))
+    return wall / len(days), cpu / len(days)
+
+
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """(wall, CPU) of a piece of work, with that of the processes that it starts."""
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    work()
+    return time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+
+
+def fresh_process(day: date) -> tuple[float, float]:
+    """(wall, CPU) seconds more that a publication takes in a fresh process than in this one; medians of five."""
+    product = fresh_product()
+    work_alone(product, [day])
+    lake, store = Lake(default_root()), open_store(product)
+    fresh = [seconds(lambda: publish_fresh(product, lake, day)) for _ in range(5)]
+    here = [seconds(lambda: publish_day(product, lake, day, store)) for _ in range(5)]
+    wall, cpu = (median(a) - median(b) for a, b in zip(zip(*fresh, strict=True), zip(*here, strict=True), strict=True))
+    return wall, cpu
 
 
 def main() -> None:
@@ -87,6 +112,8 @@ def main() -> None:
     for name, way in (("one run of all days", one_run), ("a run a day", a_run_each)):
         wall, cpu = cost(way, days)
         print(f"  {name:28}{wall:7.2f}{cpu:7.2f}{wall / work:25.2f}{cpu - work:16.2f}", flush=True)
+    wall, cpu = fresh_process(FIRST)
+    print(f"  of the work, the start of the process that publishes: {wall:.2f} wall, {cpu:.2f} CPU ({cpu / work:.0%})")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def test_a_parameter_that_is_not_known_gets_the_nearest() -> None:
 
 def test_check_accepts_a_good_file(workspace: Path) -> None:
     small_product(workspace)
-    shown = RUN.invoke(cli.main, ["check", str(workspace / "small.yaml")])
+    shown = RUN.invoke(cli.main, ["check", str(workspace / "pipelines" / "small.yaml")])
     assert "small is fine (A small town)" in shown.output
 
 

@@ -15,6 +15,7 @@ from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 
 DAY = date(2026, 3, 2)
@@ -95,8 +96,8 @@ def published(product: Product, day: date = DAY) -> str:
 
 
 def publish(product: Product, day: date = DAY) -> dict[str, Any]:
-    """The last stage alone."""
-    return run_stage(product, "published", day, {"zoning": product.zoning.instance})
+    """The last stage alone, in this process: what the stage has done by a fresh one, without its start."""
+    return publish_day(product, Lake(default_root()), day, open_store(product))
 
 
 def visible(product: Product, day: date = DAY) -> pd.DataFrame:

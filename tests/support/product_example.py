@@ -25,7 +25,11 @@ SMALL: dict[str, Any] = {
 
 
 def small_product(folder: Path, **changes: Any) -> Product:
-    """Write the small product, with changes, into a folder of product files and load it."""
-    path = folder / "small.yaml"
-    path.write_text(yaml.safe_dump({**SMALL, **changes}))
+    """Write the small product, with changes, into a folder of product files, or the one of a workspace, and load it.
+
+    The process that publishes finds it there by its name.
+    """
+    home, told = folder / "pipelines" if (folder / "pipelines").is_dir() else folder, {**SMALL, **changes}
+    path = home / f"{told['product']}.yaml"
+    path.write_text(yaml.safe_dump(told))
     return load_product(path)

@@ -1,5 +1,9 @@
-"""The H3 hierarchy: tiles are H3 cells, their ancestors are the coarser cells (ALGORITHMS, Hierarchies)."""
+"""The H3 hierarchy: tiles are H3 cells, their ancestors are the coarser cells (ALGORITHMS, Hierarchies).
 
+With fine steps there are two more levels between a cell and its seven children (ALGORITHMS, Finer hierarchies).
+"""
+
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -8,11 +12,16 @@ import pandas as pd
 from pydantic import Field
 
 from odanon.errors import OdanonError
+from odanon.geo.h3steps import HALVES, PAIRS, step_name
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
 from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
 
 _RESOLUTION_BITS = np.uint64(0xF << 52)
+# The number of a group of children is that of their parent with one more digit (which in the parent itself is 7).
+_GROUPS = dict(enumerate((*PAIRS, *HALVES)))
+_GROUP_OF_CHILD = np.array([0, 0, 1, 1, 2, 4, 2], dtype=np.uint64)  # child 5 has no partner but its half
+_HALF_OF_PAIR = np.array([3, 3, 4], dtype=np.uint64)
 
 Cells = npt.NDArray[np.uint64]
 Root = Annotated[int, Field(ge=0, le=15)] | Annotated[str, Field(pattern="^(auto|8[0-9a-f]{14})$")]
@@ -28,6 +37,9 @@ class H3Hierarchy:
     )
     coverage: Literal["full", "observed"] = parameter(
         "full", "sizes count all H3 cells inside an area (full) or only tiles with traffic (observed)"
+    )
+    steps: Literal["standard", "fine"] = parameter(
+        "standard", "fine: two steps more between a cell and its seven children, halves (4 and 3) and pairs of them"
     )
 
     def extent(
@@ -62,7 +74,7 @@ class H3Hierarchy:
         return people[code] >= k
 
     def build(self, tiles: Tiles) -> Hierarchy:
-        """The tree over `tiles`; a node's level is its H3 resolution.
+        """The tree over `tiles`; a node's level is its H3 resolution, with fine steps three times that (halves 1 more, pairs 2).
 
         Where no single cell lies above all tiles, the coarsest cells hang under a virtual root named `all`.
         """
@@ -72,17 +84,14 @@ class H3Hierarchy:
             raise OdanonError(f"the h3 hierarchy needs h3 tiles, not {tiles.kind} tiles; choose another hierarchy")
         leaves = np.array([h3.str_to_int(cell) for cell in tiles.label], dtype=np.uint64)
         finest = h3.get_resolution(tiles.label[0])
-        by_level, up = _ancestors(leaves, finest, self._top(leaves, finest))
-        cells = np.concatenate(by_level)
-        level = np.repeat(np.arange(finest, finest - len(by_level), -1), [len(part) for part in by_level])
-        label = [h3.int_to_str(cell) for cell in cells.tolist()]
-        sizes = None
-        if self.coverage == "full":
-            sizes = np.concatenate([_full_sizes(part, finest - i, finest) for i, part in enumerate(by_level)])
+        levels = _levels(np.unique(leaves), finest, self._top(leaves, finest), fine=self.steps == "fine")
+        up = _positions(levels)
+        label = [name for each in levels for name in each.labels()]
+        level = np.repeat([each.level for each in levels], [len(each.key) for each in levels])
+        sizes = np.concatenate([each.full_sizes(finest) for each in levels]) if self.coverage == "full" else None
         if (up < 0).sum() > 1:
-            up = np.append(np.where(up < 0, len(cells), up), -1)
-            top = len(by_level[-1])
-            sizes = None if sizes is None else np.append(sizes, sizes[-top:].sum())
+            up = np.append(np.where(up < 0, len(label), up), -1)
+            sizes = None if sizes is None else np.append(sizes, sizes[up[:-1] == len(label)].sum())
             level = np.append(level, level[-1] - 1)
             label.append(VIRTUAL_ROOT)
         tree = Hierarchy.from_parents(label, up, kind="h3", n_tiles=sizes, level=level, coverage=self.coverage)
@@ -141,17 +150,77 @@ def _parent(cells: Cells, resolution: int) -> Cells:
     return (cells & ~_RESOLUTION_BITS) | np.uint64(resolution << 52) | unused_digits
 
 
-def _ancestors(leaves: Cells, finest: int, top: int) -> tuple[list[Cells], npt.NDArray[np.int64]]:
-    """Distinct cells of each resolution, finest first, and each cell's parent position (-1 at the top)."""
-    by_level, parents = [np.unique(leaves)], []
-    offset = 0
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The nodes of one step: cells of a resolution, or groups of the children of such cells."""
+
+    level: int
+    resolution: int
+    key: Cells
+    parent: Cells  # keys; none at the top
+    grouped: bool = False
+
+    def labels(self) -> list[str]:
+        """The zone ids."""
+        import h3
+
+        names = [h3.int_to_str(cell) for cell in _parent(self.key, self.resolution).tolist()]
+        if not self.grouped:
+            return names
+        groups = _digit(self.key, self.resolution + 1).tolist()
+        return [step_name(name, _GROUPS[group]) for name, group in zip(names, groups, strict=True)]
+
+    def full_sizes(self, finest: int) -> npt.NDArray[np.int64]:
+        """How many tiles H3 has below each node; a pentagon has no child 1, and its child 0 is a pentagon."""
+        if not self.grouped:
+            return _full_sizes(self.key, self.resolution, finest)
+        lengths = np.array([len(_GROUPS[group]) for group in range(len(_GROUPS))])
+        sizes = lengths[_digit(self.key, self.resolution + 1)] * 7 ** (finest - self.resolution - 1)
+        cells = _parent(self.key, self.resolution)
+        missing = 7 ** (finest - self.resolution) - _full_sizes(cells, self.resolution, finest)
+        around_centre = np.isin(_digit(self.key, self.resolution + 1), [g for g, c in _GROUPS.items() if "0" in c])
+        return sizes - np.where(around_centre, missing, 0)
+
+
+def _levels(leaves: Cells, finest: int, top: int, *, fine: bool) -> list[_Level]:
+    """The nodes above distinct leaves, finest first."""
+    scale = 3 if fine else 1
+    levels, cells = [], leaves
     for resolution in range(finest - 1, top - 1, -1):
-        offset += len(by_level[-1])
-        coarser, position = np.unique(_parent(by_level[-1], resolution), return_inverse=True)
-        parents.append(position + offset)
-        by_level.append(coarser)
-    parents.append(np.full(len(by_level[-1]), -1))
-    return by_level, np.concatenate(parents).astype(np.int64)
+        coarser = _parent(cells, resolution)
+        if not fine:
+            levels.append(_Level(resolution + 1, resolution + 1, cells, coarser))
+        else:
+            group = _GROUP_OF_CHILD[_digit(cells, resolution + 1)]
+            above = _with_digit(coarser, resolution + 1, group)
+            pairs = np.unique(above[group < len(PAIRS)])
+            half = _with_digit(pairs, resolution + 1, _HALF_OF_PAIR[_digit(pairs, resolution + 1)])
+            halves = np.unique(np.concatenate([above[group >= len(PAIRS)], half]))
+            levels += [
+                _Level(scale * (resolution + 1), resolution + 1, cells, above),
+                _Level(scale * resolution + 2, resolution, pairs, half, grouped=True),
+                _Level(scale * resolution + 1, resolution, halves, _parent(halves, resolution), grouped=True),
+            ]
+        cells = np.unique(coarser)
+    return [*levels, _Level(scale * top, top, cells, cells[:0])]
+
+
+def _positions(levels: list[_Level]) -> npt.NDArray[np.int64]:
+    """Where the parent of every node stands among all of them, -1 at the top."""
+    keys, parents = (np.concatenate([getattr(each, name) for each in levels]) for name in ("key", "parent"))
+    order = np.argsort(keys)
+    up = order[np.searchsorted(keys, parents, sorter=order)]
+    return np.append(up, np.full(len(keys) - len(up), -1))
+
+
+def _digit(keys: Cells, resolution: int) -> npt.NDArray[np.int64]:
+    """The digit of that resolution: which child it is."""
+    return (keys >> np.uint64(3 * (15 - resolution)) & np.uint64(7)).astype(np.int64)
+
+
+def _with_digit(keys: Cells, resolution: int, digit: Cells) -> Cells:
+    place = np.uint64(3 * (15 - resolution))
+    return (keys & ~(np.uint64(7) << place)) | (digit << place)
 
 
 def _full_sizes(cells: Cells, resolution: int, finest: int) -> npt.NDArray[np.int64]:

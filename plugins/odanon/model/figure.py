@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 Kind = Literal["ratio", "count", "size", "fewest"]
 Tells = Literal["no", "yes"]
 
@@ -49,3 +51,8 @@ class Figure:
         """What a manifest says of it, so that whoever reads it alone knows what it means."""
         said = {"label": self.label, "meaning": self.meaning, "headline": self.headline}
         return {**said, "unit": self.unit} if self.unit else said
+
+
+def figures_from_json(text: str) -> list[Figure]:
+    """Declarations that were written down as a list of their fields."""
+    return TypeAdapter(list[Figure]).validate_json(text)

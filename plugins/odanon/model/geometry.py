@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.h3shape import outline
+from odanon.geo.h3steps import cells_of
 from odanon.geo.layers import polygonal
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy, IntArray
 from odanon.model.tiles import Tiles
@@ -62,7 +63,8 @@ def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:
     """
     import h3
 
-    tops = [tree.label[node]] if tree.label[node] != VIRTUAL_ROOT else tree.label[tree.parent == node].tolist()
+    names = [tree.label[node]] if tree.label[node] != VIRTUAL_ROOT else tree.label[tree.parent == node].tolist()
+    tops = [cell for name in names for cell in cells_of(name)]
     resolution = h3.get_resolution(tree.label[tree.tiles[0]])
     top = h3.get_resolution(tops[0])
     while resolution > top and sum(h3.cell_to_children_size(cell, resolution) for cell in tops) > limit:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
+from odanon.geo.h3steps import cells_of, is_h3_zone
 from odanon.model.geometry import node_area_km2
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
@@ -55,8 +56,8 @@ def centres(
 ) -> tuple[Floats, Floats]:
     """Latitude and longitude that areas are published at.
 
-    The centre of an H3 cell is its own, that of a box the middle of the box around its tiles' centroids (002
-    section 4.3); any other area has the mean of its tiles' centroids.
+    The centre of an H3 cell is its own, that of a group of cells their mean, that of a box the middle of the box around its
+    tiles' centroids (002 section 4.3); any other area has the mean of its tiles' centroids.
     """
     assert tree.lat is not None
     assert tree.lon is not None
@@ -69,10 +70,14 @@ def centres(
         found.append(np.where(boxed, middle, np.add.reduceat(axis, first) / counts))
     cells = np.flatnonzero(_h3_cells(label))
     if len(cells):
-        import h3
-
-        found[0][cells], found[1][cells] = np.array([h3.cell_to_latlng(name) for name in label[cells].tolist()]).T
+        found[0][cells], found[1][cells] = np.array([_h3_centre(name) for name in label[cells].tolist()]).T
     return found[0], found[1]
+
+
+def _h3_centre(name: str) -> Floats:
+    import h3
+
+    return np.mean([h3.cell_to_latlng(cell) for cell in cells_of(name)], axis=0)
 
 
 def _is_h3(names: npt.NDArray[np.object_]) -> bool:
@@ -80,6 +85,4 @@ def _is_h3(names: npt.NDArray[np.object_]) -> bool:
 
 
 def _h3_cells(names: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
-    import h3
-
-    return np.array([h3.is_valid_cell(str(name)) for name in names.tolist()], dtype=np.bool_)
+    return np.array([is_h3_zone(str(name)) for name in names.tolist()], dtype=np.bool_)

@@ -96,7 +96,7 @@ def zones_table(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "GeoDataFrame
 
     `tiles` lists the member tiles: those of the tree with coverage `observed`; every H3 cell inside with
     coverage `full`, or null when there are more than `geometry.EXACT_CELLS` (then membership follows from the
-    cell id: a tile belongs to the zone that is its H3 parent).
+    zone id: a tile belongs to the zone that is its H3 parent, or that names the child of such a parent above it).
     """
     from geopandas import GeoDataFrame
 

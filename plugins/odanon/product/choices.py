@@ -1,13 +1,28 @@
 """Plugins in a product file: a name with its parameters beside it, one kind of choice a stage."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationInfo, model_serializer, model_validator
 
 from odanon import protocols, registry
 from odanon.metrics.declared import refused_metrics
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A plugin of another package, where none of them may run: what it was set up with, as data."""
+
+    parameters: dict[str, Any]
+    verifiable: ClassVar[bool] = True  # whatever it is: the verifier counts again
+    enters: ClassVar[str] = "traces"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.parameters:
+            return self.parameters[name]
+        raise AttributeError(name)
 
 
 class PluginChoice(BaseModel):
@@ -21,24 +36,28 @@ class PluginChoice(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve(cls, value: Any) -> Any:
+    def _resolve(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
             value = {"plugin": value}
         if not isinstance(value, dict) or not isinstance(value.get("plugin"), str):
             raise ValueError("name a plugin here, such as {plugin: " + _example(cls.stage) + "}")
-        parameters = {key: item for key, item in value.items() if key != "plugin"}
-        found = registry.find(cls.stage, value["plugin"])
+        name, parameters = value["plugin"], {key: item for key, item in value.items() if key != "plugin"}
+        if info.context is not None and not registry.is_ours(cls.stage, name):
+            told = info.context.get(cls.stage, {})
+            known = {key: told[key] for key in told if key != "plugin"} if told.get("plugin") == name else parameters
+            return {"plugin": name, "instance": Stranger(known), **cls._more(None, parameters)}
+        found = registry.find(cls.stage, name)
         return {"plugin": found.name, "instance": found.create(parameters), **cls._more(found, parameters)}
 
     @classmethod
-    def _more(cls, found: registry.Plugin, parameters: dict[str, Any]) -> dict[str, Any]:
+    def _more(cls, found: registry.Plugin | None, parameters: dict[str, Any]) -> dict[str, Any]:
         """What else is known of the choice, read from the file and not asked of the plugin."""
         return {}
 
     @property
     def parameters(self) -> dict[str, Any]:
         """All parameters, defaults included, as JSON values."""
-        return parameters_of(self.instance)
+        return self.instance.parameters if isinstance(self.instance, Stranger) else parameters_of(self.instance)
 
     @model_serializer
     def _serialise(self) -> dict[str, Any]:
@@ -90,8 +109,8 @@ class Anonymize(PluginChoice):
     promise: SkipValidation[Promise] = Field(exclude=True, repr=False)  # of the product's file
 
     @classmethod
-    def _more(cls, found: registry.Plugin, parameters: dict[str, Any]) -> dict[str, Any]:
-        return {"promise": found.promise(parameters)}
+    def _more(cls, found: registry.Plugin | None, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"promise": Promise.of(parameters) if found is None else found.promise(parameters)}
 
 
 class Metric(PluginChoice):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -22,13 +22,20 @@ _SECRET_KEYS = re.compile(r"(url|password|secret|token|key)$")
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def load_product(path: str | Path) -> Product:
-    """Load and validate one product file."""
+Strangers = Mapping[str, dict[str, Any]]  # by stage, the plugin of another package with its parameters
+
+
+def load_product(path: str | Path, strangers: Strangers | None = None) -> Product:
+    """Load and validate one product file.
+
+    Given `strangers`, no code of another package is run: what its plugins were set up with is taken from there. What is promised
+    is still what the file says.
+    """
     path = Path(path)
     raw = _read_yaml(path)
     _refuse_literal_secrets(raw, path, ())
     try:
-        return Product.model_validate(_expand(raw, path, ()))
+        return Product.model_validate(_expand(raw, path, ()), context=strangers)
     except ValidationError as error:
         raise OdanonError(_sentence(path, raw, error)) from None
     except OdanonError as error:
@@ -71,8 +78,8 @@ def load_products(paths: Iterable[Path]) -> Loaded:
     return Loaded(list(products.values()), broken)
 
 
-def load_named(folder: str | Path, name: str) -> Product:
-    """The product of this name, whatever the other files of the folder look like."""
+def load_named(folder: str | Path, name: str, strangers: Strangers | None = None) -> Product:
+    """The product of this name, whatever the other files of the folder look like; for `strangers` see `load_product`."""
     names = claimed_names(folder)
     claiming = names.get(name, [])
     if not claiming:
@@ -80,7 +87,7 @@ def load_named(folder: str | Path, name: str) -> Product:
         raise OdanonError(f"no product is called {name[:100]!r} in {folder}; there are {known}")
     if len(claiming) > 1:
         raise _taken(claiming[1], name)
-    return load_product(claiming[0])
+    return load_product(claiming[0], strangers)
 
 
 def claimed_names(folder: str | Path) -> dict[str, list[Path]]:

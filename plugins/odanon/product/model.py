@@ -27,6 +27,7 @@ from odanon.product.choices import (
     Notifier,
     Source,
     Staypoints,
+    Stranger,
     Zoning,
 )
 from odanon.product.clock import Bins, Clock
@@ -242,18 +243,18 @@ class Product(Section):
                 f"anonymize.plugin {self.anonymize.plugin} makes noisy counts, which the verifier cannot prove and the"
                 " pipeline does not publish; choose another, or try it with `odanon anonymize`"
             )
-        if getattr(self.anonymize.instance, "unit", None) == "trips" and not self.publish.accept_unit_trips:
+        asked = self.anonymize.promise
+        if asked.unit == "trips" and not self.publish.accept_unit_trips:
             raise ValueError(
                 "anonymize.unit is trips, which does not protect persons; use unit: persons,"
                 " or set publish.accept_unit_trips: true knowingly"
             )
-        asked = self.anonymize.parameters
-        if self.publish.perturb is not None and asked.get("unit") in ("trips", "population"):
+        if self.publish.perturb is not None and asked.unit in ("trips", "population"):
             raise ValueError(
-                f"publish.perturb makes noise of whole people and anonymize.unit {asked['unit']} does not count them; use"
+                f"publish.perturb makes noise of whole people and anonymize.unit {asked.unit} does not count them; use"
                 " unit: persons or vehicles, or leave perturb out"
             )
-        if asked.get("contribution_cap") and asked.get("unit") == "population":
+        if asked.contribution_cap and asked.unit == "population":
             raise ValueError(
                 "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"
                 " weights; leave it out, or use unit: persons"
@@ -263,6 +264,8 @@ class Product(Section):
     @model_validator(mode="after")
     def _figures_of_one_owner(self) -> "Product":
         for metric in self.metrics:
+            if isinstance(metric.instance, Stranger):
+                continue
             if why := contradiction(metric.plugin, metric.instance):
                 raise ValueError(f"metrics {metric.plugin}: {why}")
         return self

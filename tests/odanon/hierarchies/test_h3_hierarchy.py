@@ -9,7 +9,9 @@ from pydantic import ValidationError
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
+from odanon.geo.h3steps import HALVES, PAIRS, cells_of, step_name
 from odanon.hierarchies.h3 import H3Hierarchy
+from odanon.model.zones import zones_table
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.grid import GridZoning
 from odanon.zoning.h3 import H3Zoning
@@ -98,8 +100,9 @@ def test_other_tiles_are_refused():
 
 
 @pytest.mark.parametrize("coverage", ["full", "observed"])
-def test_conformance(coverage):
-    check_hierarchy(H3Hierarchy(coverage=coverage), H3Zoning(), h3_tiles(100).label)
+@pytest.mark.parametrize("steps", ["standard", "fine"])
+def test_conformance(coverage, steps):
+    check_hierarchy(H3Hierarchy(coverage=coverage, steps=steps), H3Zoning(), h3_tiles(100).label)
 
 
 def naive_extent(cells: list[str], visits: list[tuple[int, int]], k: int) -> set[str]:
@@ -142,3 +145,58 @@ def test_a_root_that_is_given_leaves_out_what_lies_elsewhere():
     assert H3Hierarchy(root=0).extent(label, tile, visitor, 2).tolist() == [True, True, True]
     assert H3Hierarchy(root=0).extent(label, tile[:3], visitor[:3], 2).tolist() == [True, True, False]
     assert H3Hierarchy(root=0).extent(label, tile, visitor, 10).tolist() == [True, True, True]
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 120), st.integers(0, 99), st.sampled_from([0.001, 0.05, 2.0]), st.integers(3, 11))
+def test_fine_steps_lie_between_a_cell_and_its_children(n, seed, spread, resolution):
+    tiles = h3_tiles(n, seed, spread, resolution)
+    coarse, tree = H3Hierarchy().build(tiles), H3Hierarchy(steps="fine").build(tiles)
+    assert set(coarse.label) <= set(tree.label)
+    size = dict(zip(coarse.label, coarse.n_tiles, strict=True))
+    for node, label in enumerate(tree.label.tolist()):
+        if label == "all":
+            continue
+        cells = cells_of(label)
+        assert tree.n_tiles[node] == sum(h3.cell_to_children_size(cell, resolution) for cell in cells)
+        assert tree.n_tiles[node] == size.get(label, tree.n_tiles[node])
+        inside = {tile for tile in tiles.label if h3.cell_to_parent(tile, h3.get_resolution(cells[0])) in cells}
+        assert set(tree.members(node)) == inside
+        up = tree.parent[node]
+        if up >= 0 and tree.label[up] != "all":
+            assert tree.level[up] < tree.level[node]
+            assert tree.n_tiles[up] <= 3 * tree.n_tiles[node]
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10))
+def test_the_cells_of_a_fine_step_lie_side_by_side(seed, resolution):
+    lat, lon = np.random.default_rng(seed).uniform([-80, -180], [80, 180])
+    cell = h3.latlng_to_cell(lat, lon, resolution)
+    for children in (*PAIRS, *HALVES):
+        group = set(cells_of(step_name(cell, children)))
+        reached, todo = set(), [min(group)]
+        while todo:
+            reached.add(here := todo.pop())
+            todo += (group & set(h3.grid_disk(here, 1))) - reached
+        assert reached == group
+    assert sorted("".join(HALVES)) == sorted("".join(PAIRS) + "5") == list("0123456")
+
+
+def test_fine_steps_around_a_pentagon_count_what_there_is():
+    pentagon = h3.get_pentagons(4)[0]
+    cells = h3.cell_to_children(pentagon, 6)
+    tree = H3Hierarchy(root=pentagon, steps="fine").build(H3Zoning(resolution=6).tiles(cells))
+    assert np.array_equal(tree.n_tiles, tree.tile_end - tree.tile_start)
+
+
+def test_zones_of_fine_steps_say_what_they_are_where_they_lie_and_which_tiles_they_hold():
+    tiles = h3_tiles(60, spread=0.02)
+    tree = H3Hierarchy(steps="fine").build(tiles)
+    nodes = np.flatnonzero(["/" in label for label in tree.label])
+    zones = zones_table(tree, tiles, nodes)
+    for zone in zones.itertuples():
+        cells = cells_of(zone.zone_id)
+        assert zone.n_tiles == len(zone.tiles)
+        assert {h3.cell_to_parent(tile, h3.get_resolution(cells[0])) for tile in zone.tiles} == set(cells)
+        assert zone.area_km2 == pytest.approx(sum(h3.cell_area(tile) for tile in zone.tiles), rel=0.01)
+        assert zone.geometry.is_valid

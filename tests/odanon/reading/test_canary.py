@@ -126,7 +126,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     handler = logging.FileHandler(root / "everything.log")
     logger, level = logging.getLogger(), logging.getLogger().level
     with pytest.MonkeyPatch.context() as patch:
-        for name, folder in (("ODANON_ROOT", "data"), ("DAGSTER_HOME", "dagster"), ("TMPDIR", "tmp")):
+        places = {"ODANON_ROOT": "data", "ODANON_PRODUCTS": "pipelines", "DAGSTER_HOME": "dagster", "TMPDIR": "tmp"}
+        for name, folder in places.items():
             (root / folder).mkdir()
             patch.setenv(name, str(root / folder))
         patch.setattr(tempfile, "tempdir", None)

@@ -14,10 +14,10 @@ from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import Release
 from odanon.product import Product
-from odanon_assets.chain.published import published as publish_as
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import run_days
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
@@ -97,6 +97,6 @@ def test_a_bad_anonymiser_does_not_replace_a_release_by_a_named_act_either(
     gate.write(default_root().parent, people(seed=2))
     gate.made(product)
     with pytest.raises(OdanonError, match=r"at-least-k: .*the earlier release, if any, stays"):
-        publish_as(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store, act=act)
+        publish_day(product, Lake(default_root()), DAY, store, act)
     assert (store.released("town", DAY), store.problems(first)) == (first, [])
     assert store.audit_log()["act"].tolist() == ["publish"]

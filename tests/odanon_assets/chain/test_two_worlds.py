@@ -23,11 +23,11 @@ from odanon.model.release import Release
 from odanon.product import Product
 from odanon.risk.bands import coarse, persons_band
 from odanon.testing.trial.cities import random_city
-from odanon_assets.chain.published import public_metrics
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
+from odanon_assets.publisher.bundle import public_figures, public_metrics
 from odanon_assets.stores.choice import open_store
 
 K = 4
@@ -52,7 +52,10 @@ def shown(matrices: dict[int, ODMatrix], releases: dict[int, Release], rows: dic
     figures["left_out_people"] = 0 if few else missing.people
     flows = pd.concat([release.flows for release in releases.values()], ignore_index=True)
     flows = flows.assign(persons_band=pd.Series(persons_band(flows["persons"], K)).astype("str"))
-    return {"manifest": public_metrics(figures, flows, K), "ui": stage_metadata("metrics", figures, K)}
+    return {
+        "manifest": public_metrics(figures, flows, K, public_figures(Path())),
+        "ui": stage_metadata("metrics", figures, K),
+    }
 
 
 @settings(max_examples=40, deadline=None)

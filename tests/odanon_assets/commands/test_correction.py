@@ -138,14 +138,17 @@ def test_acts_that_are_killed_are_finished_by_the_same_command(
     first = store.released("town", DAY)
     gate.write(workspace, WHOLE, DAY)
     with monkeypatch.context() as patch:
-        patch.setattr(correction, "published", die)
+        patch.setattr(correction, "publish_fresh", die)
         killed(lambda: called("supersede", *WHO))
     assert store.released("town", DAY) == first
     with monkeypatch.context() as patch:
-        patch.setattr(type(store), "publish", then_die(type(store).publish))
+        patch.setattr(correction, "publish_fresh", then_die(correction.publish_fresh))
         killed(lambda: called("supersede", *WHO))
     assert store.released("town", DAY) != first
-    assert "its month is made again" in called("supersede", *WHO)
+    assert not month_folder(product, MARCH).exists()
+    assert "what an act that was cut off left undone is done" in called("supersede", *WHO)
+    assert month_folder(product, MARCH).exists()
+    assert Lake(default_root()).figures("town", "traces", DAY)["points"] == len(WHOLE)
     with monkeypatch.context() as patch:
         patch.setattr(type(store), "withdraw", die)
         killed(lambda: called("withdraw", *WHO))
@@ -156,7 +159,7 @@ def test_acts_that_are_killed_are_finished_by_the_same_command(
     assert not list((workspace / "data").rglob(".odanon-*"))
 
 
-def then_die(real: Callable[..., bool]) -> Callable[..., None]:
+def then_die(real: Callable[..., Any]) -> Callable[..., None]:
     def act(*arguments: Any) -> None:
         real(*arguments)
         die()

@@ -32,7 +32,8 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         root = tmp_path_factory.mktemp("months")
         (root / "dagster").mkdir()
-        patch.setenv("ODANON_ROOT", str(root))
+        for name in ("ODANON_ROOT", "ODANON_PRODUCTS"):
+            patch.setenv(name, str(root))
         patch.setenv("DAGSTER_HOME", str(root / "dagster"))
         product = small_product(root, start="2026-02-27", **TINY)
         assert not any(

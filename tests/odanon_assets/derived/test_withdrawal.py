@@ -23,7 +23,9 @@ from odanon_assets.derived import folders, months
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.folders import Derived
 from odanon_assets.derived.months import make_month, month_folder
+from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store
@@ -293,7 +295,7 @@ def test_a_month_is_made_again_from_what_replaces_a_day(
     gate.made(product, day)
     with monkeypatch.context() as patch:
         patch.setattr(type(store), "publish", _publish_then_die(type(store).publish))
-        killed(lambda: called(*act))
+        killed(lambda: publish_day(product, Lake(default_root()), day, store, ACT))
     second = str(store.released("town", day))
     assert second != first
     assert not month_folder(product, MARCH).exists()

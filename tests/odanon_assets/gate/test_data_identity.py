@@ -13,11 +13,11 @@ from gate_town import DAY, people, town
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain import published as chain
 from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import origin_of
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 
@@ -40,7 +40,7 @@ def of(path: str, name: str = "town", **changes: Any) -> Product:
 
 
 def publish(product: Product, store: Store) -> None:
-    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+    publish_day(product, Lake(default_root()), DAY, store)
 
 
 def linked(folder: Path) -> str:

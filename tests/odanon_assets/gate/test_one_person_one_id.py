@@ -9,9 +9,9 @@ import pytest
 from gate_town import DAY, TILES, people
 
 from odanon.errors import OdanonError
-from odanon_assets.chain import published as chain
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.interface import Store
 
 FIVE = pd.DataFrame(
@@ -37,7 +37,7 @@ def flows(workspace: Path, store: Store) -> pd.DataFrame:
     """What readers get of the files in the day's folder."""
     product = gate.town(workspace, columns={"path": f"{workspace}/{{date}}", "person": "person"})
     gate.made(product)
-    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+    publish_day(product, Lake(default_root()), DAY, store)
     release = store.released("town", DAY)
     assert release is not None
     return store.flows(release)

@@ -13,14 +13,14 @@ from gate_town import DAY, people, town
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain import published as chain
 from odanon_assets.gate.facts import without_paths
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.interface import Store
 
-MAKE = chain.make_bundle
+MAKE = act.make_bundle
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def product(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Product:
 
 
 def publish(product: Product, store: Store) -> None:
-    chain.published(product, Lake(default_root()), DAY, zoning=product.zoning.instance, store=store)
+    act.publish_day(product, Lake(default_root()), DAY, store)
 
 
 def fewer_trips(bundle: Bundle) -> Bundle:
@@ -85,7 +85,7 @@ def test_a_bundle_that_shows_something_else_is_refused(
     change: Callable[[Bundle], Bundle],
     rule: str,
 ) -> None:
-    monkeypatch.setattr(chain, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
+    monkeypatch.setattr(act, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
     with pytest.raises(OdanonError, match=f"is not published: .*{rule}"):
         publish(product, store)
     assert store.windows("town") == []
@@ -102,9 +102,9 @@ def test_a_bundle_of_other_tables_is_refused(product: Product, store: Store, mon
     lake = Lake(default_root())
     weaker = town(default_root().parent, anonymize={"plugin": "atg-joint", "k": 2, "suppression": 0.1})
     gate.made(weaker)
-    waiting = MAKE(weaker, lake, DAY, weaker.zoning.instance)
+    waiting = MAKE(weaker, lake, DAY)
     gate.made(product)
-    monkeypatch.setattr(chain, "make_bundle", lambda *_: waiting)
+    monkeypatch.setattr(act, "make_bundle", lambda *_: waiting)
     with pytest.raises(OdanonError, match=r"facts.*published-flows"):
         publish(product, store)
     assert store.windows("town") == []

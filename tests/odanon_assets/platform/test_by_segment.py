@@ -38,7 +38,8 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """A town by sex, two days of it run through Dagster; on the second the men have an awkward name."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("by-segment")
-        for name, value in {**gate.SECRET, "ODANON_ROOT": f"{folder}/data", "DAGSTER_HOME": f"{folder}/home"}.items():
+        places = {"ODANON_ROOT": f"{folder}/data", "ODANON_PRODUCTS": f"{folder}", "DAGSTER_HOME": f"{folder}/home"}
+        for name, value in {**gate.SECRET, **places}.items():
             patch.setenv(name, value)
         for day, men in zip(DAYS, ("M", AWKWARD), strict=True):
             rows = people(900, day=day)

@@ -16,14 +16,15 @@ from odanon import cli
 from odanon.errors import OdanonError
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
-from odanon_assets.chain import published as chain
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher import act
+from odanon_assets.publisher import bundle as bundles
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.choice import open_store
 
-MAKE = chain.make_bundle
+MAKE = bundles.make_bundle
 FLOW = ["time_bin", "segment", "origin_zone", "destination_zone"]
 BY_SEX = {"person": "person", "segment": "sex"}
 EMBEDDED = pytest.mark.parametrize("noisy", ["embedded"], indirect=True)  # where the store has no say
@@ -47,7 +48,7 @@ def true_flows(product: Product) -> pd.DataFrame:
     lake = Lake(default_root())
     exact = product.model_copy(update={"publish": product.publish.model_copy(update={"perturb": None})})
     parameters = lake.figures(product.product, "anonymized", DAY)["parameters"]
-    return chain.public_flows(exact, lake, DAY, "", parameters)
+    return bundles.public_flows(exact, lake, DAY, "", parameters)
 
 
 def manifest(product: Product) -> dict[str, Any]:
@@ -124,9 +125,9 @@ def test_the_gate_refuses_any_other_noise(
     product = town(workspace, columns=columns, publish=noisy)
     gate.made(product)
     if change is None:
-        monkeypatch.setattr(chain, "perturbed", lambda shown, *_: shown)
+        monkeypatch.setattr(bundles, "perturbed", lambda shown, *_: shown)
     else:
-        monkeypatch.setattr(chain, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
+        monkeypatch.setattr(act, "make_bundle", lambda *arguments: change(MAKE(*arguments)))
     with pytest.raises(OdanonError, match="is not published: noise: published numbers"):
         publish(product)
     assert open_store(product).windows("town") == []
@@ -207,9 +208,7 @@ def test_without_the_word_nothing_changes(workspace: Path, noisy: dict[str, Any]
     pd.testing.assert_series_equal(visible(product)["trips"], true_flows(product)["trips"], check_dtype=False)
     assert "perturb" not in manifest(product)
     assert "noise" not in json.dumps(manifest(product))
-    assert (
-        MAKE(town(workspace, publish=noisy), Lake(default_root()), DAY, product.zoning.instance).release_id != release
-    )
+    assert MAKE(town(workspace, publish=noisy), Lake(default_root()), DAY).release_id != release
 
 
 @pytest.mark.parametrize(

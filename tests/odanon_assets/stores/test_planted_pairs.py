@@ -22,11 +22,11 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain import published as publication
-from odanon_assets.chain.published import published as publish_as
 from odanon_assets.gate.auditing import audit_day
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher import act as publication
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act
@@ -171,8 +171,7 @@ def reissued(folder: Path, rows: pd.DataFrame) -> OdanonError:
 
 
 def supersede(product: Product) -> str:
-    store, zoning = open_store(product), product.zoning.instance
-    return publish_as(product, Lake(default_root()), DAY, zoning=zoning, store=store, act=ACT)["release_id"]
+    return publish_day(product, Lake(default_root()), DAY, open_store(product), ACT)["release_id"]
 
 
 def test_a_reissue_without_one_person(folder: Path) -> None:
@@ -370,7 +369,7 @@ def test_a_release_that_was_shown_but_not_noted_counts_in_every_store(
     gate.made(second, like=None)
     elsewhere, lake = EmbeddedStore(folder / "elsewhere"), Lake(default_root())
     with pytest.raises(OdanonError, match=f"is not published: .*{shown}"):
-        publish_as(second, lake, DAY, zoning=second.zoning.instance, store=elsewhere)
+        publish_day(second, lake, DAY, elsewhere)
 
 
 def _killed(*_: Any) -> None:

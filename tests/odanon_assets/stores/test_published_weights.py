@@ -10,9 +10,9 @@ from gate_town import DAY, people, published, town, visible
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.published import published as publish_as
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
@@ -62,9 +62,9 @@ def test_one_persons_new_weight_is_refused_in_the_place_of_the_first_release(wor
     first, rows = published(product), people()
     gate.write(workspace, rows.assign(weight=one_person_heavier(rows)))
     gate.made(product)
-    place = {"zoning": product.zoning.instance, "store": open_store(product), "act": Act("Ada", "a new weight")}
+    act = Act("Ada", "a new weight")
     with pytest.raises(OdanonError, match=f"changed-input: .*{first}"):
-        publish_as(product, Lake(default_root()), DAY, **place)
+        publish_day(product, Lake(default_root()), DAY, open_store(product), act)
     assert open_store(product).released("town", DAY) == first
 
 

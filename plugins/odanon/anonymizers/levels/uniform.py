@@ -23,7 +23,8 @@ class UniformLevel(Anonymizer):
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS
 
     level: int | Literal["auto"] = parameter(
-        "auto", "level of the hierarchy (h3: the resolution; else 0 at the root); auto: the finest within the budget"
+        "auto",
+        "level of the hierarchy (h3: the resolution, with fine steps three times that; else 0 at the root); auto: the finest within the budget",
     )
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:

@@ -1,0 +1,159 @@
+"""What readers will get of a day: the public tables, the report and the manifest, from the files of the day."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from odanon.anonymizers.noise.cellkey import perturbed
+from odanon.errors import OdanonError
+from odanon.metrics.declared import OF_TABLES, every_figure
+from odanon.model.figure import Figure, figures_from_json
+from odanon.model.files.releases import read_releases
+from odanon.model.files.tiles import read_tiles
+from odanon.model.files.trees import from_parquet
+from odanon.model.hierarchy import Hierarchy
+from odanon.model.perturbation import TABLE
+from odanon.model.promise import Promise
+from odanon.model.release import TOTAL
+from odanon.model.tiles import Tiles
+from odanon.model.zones import release_zones
+from odanon.product import Product
+from odanon.product.choices import Stranger
+from odanon.report.release import render_release
+from odanon.risk.bands import persons_band, rounded
+from odanon.risk.figures import FIGURES as RISKS
+from odanon.risk.telling import told
+from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.gate.facts import release_facts
+from odanon_assets.lake.files import read_frame
+from odanon_assets.lake.lake import Lake
+from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
+
+# What plugins of other packages have told earlier stages, since none of them runs here.
+DECLARED = "declared.json"  # beside the metrics: the figures that they declare
+TILES = "tiles.parquet"  # beside the hierarchy: where the tiles of their zonings are
+_DIGITS = 3  # of public figures that do not tell what was left out
+
+
+def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
+    """The public tables, report and manifest of a day; the same bytes for the same input."""
+    name, facts = product.product, release_facts(product, lake, day)
+    release, parameters = facts["release_id"], lake.figures(name, "anonymized", day)["parameters"]
+    tree = from_parquet(lake.read(name, "hierarchy", day) / "tree.parquet")
+    flows = public_flows(product, lake, day, release, parameters)
+    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
+    zones = release_zones(releases.values(), tree, _tiles(product, lake, day, tree))
+    used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
+    zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
+    figures = lake.figures(name, "metrics", day)
+    if "left_out_people" not in figures:
+        raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
+    known = public_figures(lake.read(name, "metrics", day))
+    metrics = public_metrics(figures, flows, parameters["k"], known)
+    metrics |= {"noise_variance": TABLE.variance} if "perturb" in facts else {}
+    manifest = {
+        **facts,
+        "title": product.title,
+        "owner": product.owner,
+        "licence": product.publish.licence,
+        "promise": Promise.of(parameters).sentence,
+        "metrics": metrics,
+        "figures": _declarations(metrics, known),
+        "input_counts": figures["input_counts"],
+        "verifier": "passed",
+        "auditor": "passed",
+        "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
+    }
+    report = render_release(flows, zones, manifest)
+    return Bundle(name, day, release, flows, zones, report, manifest)
+
+
+def _tiles(product: Product, lake: Lake, day: date, tree: Hierarchy) -> Tiles:
+    """The tiles of a tree: our own zonings say where they are, those of other packages have said it to the stage hierarchy."""
+    if isinstance(product.zoning.instance, Stranger):
+        return read_tiles(lake.read(product.product, "hierarchy", day) / TILES)
+    return product.zoning.instance.tiles(tree.label[tree.tiles])
+
+
+def public_flows(product: Product, lake: Lake, day: date, release: str, parameters: dict[str, Any]) -> pd.DataFrame:
+    """The published schema: people only as bands (PRIVACY rule 15).
+
+    Of a release about the population, the trips are the rounded estimate of those that the people behind a flow stand for. Where
+    the product asks for it, numbers carry noise from here on; the tables of the working area are true.
+    """
+    folder = lake.read(product.product, "anonymized", day)
+    flows = _shown_flows(folder)
+    if product.publish.perturb is not None:
+        whole, assignment = (read_frame(folder / name) for name in ("flows.parquet", "assignment.parquet"))
+        flows = perturbed(
+            flows, pd.read_parquet(Tables.of_day(product, lake, day).rows), whole, assignment, parameters["k"]
+        )
+    estimated = parameters["unit"] == "population"
+    public = pd.DataFrame(
+        {
+            "product": product.product,
+            "window_start": day,
+            "time_bin": flows["time_bin"],
+            "segment": flows["segment"],
+            "origin_zone": flows["origin"],
+            "destination_zone": flows["destination"],
+            "trips": flows["weight"].astype("int64") if estimated else flows["trips"],
+            "persons_band": pd.Series(persons_band(flows["persons"], parameters["k"])).astype("str"),
+            "release_id": release,
+        }
+    )
+    return public[list(FLOW_COLUMNS)]
+
+
+def _shown_flows(folder: Path) -> pd.DataFrame:
+    """Flows of everybody, or by segment where that is safe; each is shown in one of the two ways (PRIVACY rule 6)."""
+    flows = read_frame(folder / "flows.parquet").assign(segment=TOTAL)
+    if not (folder / SEGMENTS).is_file():
+        return flows
+    split, keys = read_frame(folder / SEGMENTS), ["time_bin", "origin", "destination"]
+    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(pd.MultiIndex.from_frame(split[keys]))
+    whole = flows.assign(place=range(len(flows))).drop(index=flows.index[places])
+    shown = pd.concat([whole, split.assign(place=places)], ignore_index=True)
+    return shown.sort_values(["place", "segment"], ignore_index=True)
+
+
+def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known: Sequence[Figure]) -> dict[str, Any]:
+    """The figures that are declared public, as they may be told (`odanon.risk.telling`).
+
+    What compares with the matrix is not told of fewer than k flows, since it would show which of their tiles were visited.
+    """
+    public: dict[str, Any] = {}
+    for figure in known:
+        value, tells = figures.get(figure.name), figure.tells_suppressed != "no"
+        if figure.public is None or value is None or (tells and len(flows) < k):
+            continue
+        if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
+            public[figure.public] = shown
+    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
+    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
+    public["persons_min_band"] = _smallest_band(flows["persons_band"])
+    return public
+
+
+def public_figures(folder: Path) -> list[Figure]:
+    """Every figure of metrics and risks that may be made public; those of other packages as they were declared to the stage."""
+    ours = [*every_figure().values(), *RISKS]
+    taken = {name for figure in (*ours, *OF_TABLES) for name in (figure.name, figure.public)}
+    path = folder / DECLARED
+    others = figures_from_json(path.read_text()) if path.is_file() else []
+    known = [*ours, *(figure for figure in others if not {figure.name, figure.public} & taken)]
+    return [figure for figure in known if figure.public is not None]
+
+
+def _declarations(metrics: Mapping[str, Any], known: Sequence[Figure]) -> dict[str, dict[str, Any]]:
+    """What the figures of a manifest mean, in the manifest itself."""
+    named = {figure.public or figure.name: figure for figure in (*known, *OF_TABLES)}
+    return {name: named[name].declaration for name in metrics if name in named}
+
+
+def _smallest_band(bands: pd.Series) -> str:
+    return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")
