@@ -11,7 +11,8 @@ from odanon_assets.stores.interface import Store
 
 def has_matrix(product: Product, day: date) -> bool:
     """Whether the product makes a matrix of this day at all."""
-    return day >= product.start and (product.od.days == "all" or product.calendar.is_working(day))
+    ended = product.end is not None and day > product.end
+    return day >= product.start and not ended and (product.od.days == "all" or product.calendar.is_working(day))
 
 
 def arrived(product: Product, day: date) -> bool:

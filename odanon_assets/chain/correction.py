@@ -81,9 +81,9 @@ def correction(product: Product, lake: Lake, day: date, store: Store) -> Iterato
 
 def _beside(lake: Lake, folder: Path) -> Lake:
     """A lake of its own that knows the keys of this one, so that people have the same pseudonyms, and its evidence."""
-    (folder / "work").mkdir()
-    for shared in ("keys", NAMES_KEY, *(path.relative_to(lake.root) for path in lake.root.glob("work/*/released"))):
-        (folder / shared).parent.mkdir(exist_ok=True)
+    evidence = [path.relative_to(lake.root) for path in lake.root.glob("work/*/released")]
+    for shared in (Path("keys"), NAMES_KEY, *evidence):
+        (folder / shared).parent.mkdir(parents=True, exist_ok=True)
         (folder / shared).symlink_to(lake.root / shared)
     return Lake(folder)
 

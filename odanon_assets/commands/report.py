@@ -9,7 +9,7 @@ import typer
 
 from odanon.errors import OdanonError
 from odanon_assets.commands.shared import ProductName, find_product
-from odanon_assets.derived.reports import report_file
+from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.lake.files import write_text
 from odanon_assets.stores.choice import open_store
 
@@ -34,7 +34,9 @@ def report(
     if out is not None:
         write_text(out, page)
     if show:
-        path = out or report_file(store, product, day.date(), release)
+        folder = store.window_folder(product, day.date())
+        shown = report_copy(store, product, day.date(), release) if folder is None else folder / REPORT
+        path = out or shown
         webbrowser.open(path.absolute().as_uri())
     if out is None and not show:
         print(page)

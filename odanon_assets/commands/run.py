@@ -87,6 +87,8 @@ def _days(product: Product, day: datetime | None, first: datetime | None, last: 
         raise OdanonError("--to lies before --from; swap them")
     if days[0] < product.start:
         raise OdanonError(f"{days[0]} lies before the product's first day; its file says start: {product.start}")
+    if product.end is not None and days[-1] > product.end:
+        raise OdanonError(f"{days[-1]} lies after the product's last day; its file says end: {product.end}")
     return days
 
 

@@ -11,11 +11,8 @@ from odanon_assets.stores.interface import Store
 REPORT = "report.html"
 
 
-def report_file(store: Store, product: str, day: date, release: str) -> Path:
-    """The report of a window's release: the store's own file, or a copy that goes when the release does."""
-    shown = store.window_folder(product, day)
-    if shown is not None:
-        return shown / REPORT
+def report_copy(store: Store, product: str, day: date, release: str) -> Path:
+    """A copy of the report of the release that a window shows; it goes when the release does."""
     derived, name = Derived(default_root()), f"report={day}"
     folder = derived.folder(product, name)
     if made_from(folder) != [release]:

@@ -58,7 +58,7 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
     days = [day for day in days if has_matrix(product, day)]
     if not days:
         raise OdanonError(
-            f"{product.product} makes no matrix of these days: they lie before its start, or od.days is working and its"
+            f"{product.product} makes no matrix of these days: they lie before its start or after its end, or od.days is working and its"
             " calendar says they are days off"
         )
     store = open_store(product)

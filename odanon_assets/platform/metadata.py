@@ -5,6 +5,7 @@ Whoever sees them may have the published tables too, so nothing may be subtracte
 
 import os
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from dagster import (
@@ -23,7 +24,7 @@ from odanon.risk.bands import rounded_down
 from odanon.risk.telling import told
 from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
-from odanon_assets.derived.reports import REPORT, report_file
+from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 
@@ -68,15 +69,15 @@ def report_metadata(product: Product, stage: str, day: date, figures: dict[str, 
     """A link to the report of a day that was published where its files are served over the web, else its path."""
     if stage != "published":
         return {}
-    served = os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
-    if served and "folder" in figures:
-        release = f"{product.product}/releases/{figures['release_id']}"
-        return {"report": MetadataValue.url(f"{served}/{release}/{REPORT}")}
-    try:
-        path = report_file(open_store(product), product.product, day, figures["release_id"])
-    except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
-        return {}
-    return {"report": MetadataValue.path(path)}
+    release, served = figures["release_id"], os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
+    if "folder" not in figures:
+        try:
+            return {"report": MetadataValue.path(report_copy(open_store(product), product.product, day, release))}
+        except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
+            return {}
+    if served:
+        return {"report": MetadataValue.url(f"{served}/{product.product}/releases/{release}/{REPORT}")}
+    return {"report": MetadataValue.path(Path(figures["folder"]) / REPORT)}
 
 
 def table_metadata(product: Product, stage: str) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
         day = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()
         if day < product.start:
             yield SkipReason(f"{day} lies before the product's first day {product.start}")
+        elif product.end is not None and day > product.end:
+            yield SkipReason(f"{day} lies after the product's last day {product.end}")
         elif not has_matrix(product, day):
             yield SkipReason(f"{day} is no working day, and od.days is working")
         elif standing := open_store(product).standings(product.product).get(day.isoformat()):

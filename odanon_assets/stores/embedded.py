@@ -243,8 +243,8 @@ class EmbeddedStore:
         return self._read(self._home(product) / "windows" / f"{window_start}.json")
 
     def _read(self, path: Path) -> dict[str, Any]:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
-        history = found.get("history", [])
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
+        history: list[Entry] = found.get("history", [])
         return {**found, "history": history, "status": standing_of(history)}
 
     def _windows(self, product: str) -> list[str]:
