@@ -9,9 +9,10 @@ from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.commands.summary import print_summary
@@ -48,12 +49,12 @@ def run(
     failed = [result for result in results if result.error]
     for result in failed:
         if result.day.isoformat() not in progress.heard:
-            console.print(f"[red]✗[/red] {result.day}  {result.error}", highlight=False)
+            console.print(f"[red]✗[/red] {result.day}  {escape(one_line(result.error))}", highlight=False)
     print_summary(console, chosen)
     if failed:
         console.print(f"\n[red]{len(failed)} of {len(days)} days failed:[/red]", highlight=False)
         for advice in _advice(product, failed):
-            console.print(f"  - {advice}", highlight=False, soft_wrap=True)
+            console.print(f"  - {escape(advice)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -115,7 +116,7 @@ class _Progress:
     def day(self, product: str, day: str, error: str, note: str) -> None:
         self.heard.add(day)
         mark = "[red]✗[/red]" if error else "[green]✓[/green]"
-        self.console.print(f"{mark} {day}  {error or note}", highlight=False, soft_wrap=True)
+        self.console.print(f"{mark} {day}  {escape(one_line(error or note))}", highlight=False, soft_wrap=True)
 
     def _left(self) -> str:
         if not self.heard:
