@@ -9,7 +9,7 @@ import typer
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.risk.bands import rounded
-from odanon_assets.chain.correction import Correction, correction
+from odanon_assets.commands.acts.correction import Correction, correction
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.derived.months import is_current, make_month
 from odanon_assets.lake.lake import Lake

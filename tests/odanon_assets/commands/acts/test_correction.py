@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain import correction
+from odanon_assets.commands.acts import correction
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
