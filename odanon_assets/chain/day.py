@@ -117,20 +117,15 @@ def _stages(
 
 def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
     """The figures of a stage with the time and the memory it took."""
-    started, cpu = time.perf_counter(), _cpu_seconds()
+    started, cpu = time.perf_counter(), time.process_time()
     watch_peak()
     figures = run_stage(product, stage, day, plugins)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 3),
-        "cpu_seconds": round(_cpu_seconds() - cpu, 3),
+        "cpu_seconds": round(figures.get("cpu_seconds", 0) + time.process_time() - cpu, 3),
         "peak_memory_mb": max(figures.get("peak_memory_mb", 0), peak_megabytes()),
     }
-
-
-def _cpu_seconds() -> float:
-    """What this process and those that it has started and seen end have used."""
-    return sum(os.times()[:4])
 
 
 def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int | None:

@@ -34,6 +34,7 @@ from odanon_assets.chain.anonymized import by_segment
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.gate.counts import told_counts
+from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.publisher.bundle import DECLARED
@@ -74,8 +75,9 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         counts = told_counts(product, lake, day, missing, rows, parameters["k"])
-        people = 0 if few else missing.people
-        return write_figures(folder, {**combined, "left_out_people": people, "input_counts": counts})
+        people, release = 0 if few else missing.people, release_facts(product, lake, day)["release_id"]
+        told_of = {"left_out_people": people, "input_counts": counts, "release_id": release}
+        return write_figures(folder, {**combined, **told_of})
 
 
 def _measured(

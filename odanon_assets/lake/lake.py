@@ -130,6 +130,11 @@ class Lake:
             log.flush()
             os.fsync(log.fileno())
         names = {data_sha256, *self._data_read(product, day)}
+        # Keys first: only the tables tell under which names their data had one.
+        for salt in (self._salt(name, day) for name in names):
+            salt.unlink(missing_ok=True)
+            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
+                path.unlink(missing_ok=True)
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
             if stage in _FIGURES_STAY:
@@ -137,10 +142,6 @@ class Lake:
                     path.unlink()
             else:
                 shutil.rmtree(folder, ignore_errors=True)
-        for salt in (self._salt(name, day) for name in names):
-            salt.unlink(missing_ok=True)
-            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
-                path.unlink(missing_ok=True)
 
     def _data_read(self, product: str, day: date) -> set[str]:
         """The names of the data that a day's tables say they were read from."""

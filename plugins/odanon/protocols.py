@@ -53,10 +53,10 @@ class OdSource(Source, Protocol):
 
 @runtime_checkable
 class NamesFiles(Protocol):
-    """A source that reads files."""
+    """A source that reads files, or tables of a database."""
 
     def reads(self, start: datetime, end: datetime) -> list[str]:
-        """The real names of the files of [start, end), in order."""
+        """The real names of the files, or of the tables, of [start, end), in order."""
 
 
 @runtime_checkable

@@ -37,7 +37,6 @@ def coarse_share(share: float, behind: int, k: int) -> float:
 
 
 def told_reasons(figures: Mapping[str, Any], k: int) -> str:
-    """Why rows were put into quarantine, by shares of the rows read, coarsely; empty for figures without reasons."""
+    """Why rows were put into quarantine, the most frequent reason first; none that fewer than k rows have, and no count."""
     known = sorted((-count, reason) for reason, count in figures.get("reasons", {}).items() if count >= k)
-    told = [f"{reason} about {coarse(-count / figures['points_read']):.0%}" for count, reason in known]
-    return f" ({', '.join(told)})" if told else ""
+    return f" (mostly {', '.join(reason for _, reason in known)})" if known else ""
