@@ -131,6 +131,9 @@ def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town
     assert store.audit_log()["act"].tolist() == ["publish", "withdraw", "supersede"]
 
 
+@pytest.mark.parametrize(
+    "town", ["embedded"], indirect=True
+)  # what a store does when it is killed is tested with the stores
 def test_acts_that_are_killed_are_finished_by_the_same_command(
     town: tuple[Product, Store, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
