@@ -26,6 +26,7 @@ def check(
         found = list(missing(product)) if environment else []
         problems += [f"{product.product}: {sentence}" for sentence in found]
         if not found:
-            typer.echo(f"{product.product} is fine ({product.title})")
+            status = "" if product.status == "live" else "; on trial, it publishes nothing"
+            typer.echo(f"{product.product} is fine ({product.title}){status}")
     if problems:
         raise OdanonError("; ".join(problems))

@@ -38,7 +38,7 @@ def main(request: dict[str, Any], lock: int) -> dict[str, Any]:
     """Publish what is asked for; the answer tells figures, a refusal in our own words, or the type of an error and where."""
     try:
         product = load_named(products_folder(), request["product"], request["strangers"])
-        day, lake = date.fromisoformat(request["day"]), Lake(default_root())
+        day, lake = date.fromisoformat(request["day"]), Lake(default_root(), request["trial"])
         act = None if request["act"] is None else Act(**request["act"])
         with inherited(lake.day_lock(product.product, day), lock):
             figures = publish_day(product, lake, day, open_store(product), act)

@@ -76,6 +76,7 @@ def publish_fresh(product: Product, lake: Lake, day: date, act: Act | None = Non
         request = {
             "product": product.product,
             "day": day.isoformat(),
+            "trial": lake.trial,
             "act": None if act is None else asdict(act),
             "strangers": _strangers(product),
             "settings": {name: value for name, value in os.environ.items() if name.startswith(SETTINGS)},

@@ -10,7 +10,7 @@ from odanon.product import Product
 from odanon.protocols import ChecksItself
 from odanon.reading.files import shown
 from odanon.reading.pseudonym import window_key
-from odanon_assets.chain.arrival import arrived
+from odanon_assets.checks.delivery import days_read
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
 
@@ -48,7 +48,7 @@ def _writable_root() -> None:
 
 
 def _first_day(product: Product) -> None:
-    if not arrived(product, product.start):
+    if not all(map(product.source.instance.available, days_read(product, product.start))):
         raise OdanonError(
             f"it has nothing for the product's first day {product.start}; correct source or start, or wait for the data"
         )

@@ -35,6 +35,7 @@ TOWN = {
     "product": "bench",
     "title": "A small town",
     "owner": "bench",
+    "status": "live",
     "start": FIRST.isoformat(),
     "timezone": "Europe/Paris",
     "source": {"plugin": "simulated", "people": 400, "seed": 3, "radius_km": 4},

@@ -79,7 +79,7 @@ def test_the_assignment_is_in_the_order_of_the_matrix_whatever_the_order_of_its_
     good, made = through(lambda release: release), through(change)
     pd.testing.assert_frame_equal(made.releases[None].assignment, good.releases[None].assignment)
     assert made.figures == pytest.approx(good.figures, nan_ok=True)
-    told = [LeftOut.of({None: OD}, each.releases, {None: np.arange(14)}) for each in (good, made)]
+    told = [LeftOut.of({None: OD}, each.releases, {None: np.arange(14)}, 4) for each in (good, made)]
     assert told[0].gone.tolist() == told[1].gone.tolist() == [11, 12, 13]
 
 

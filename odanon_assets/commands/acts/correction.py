@@ -14,6 +14,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import checks_of
+from odanon_assets.checks.delivery import incomplete
 from odanon_assets.gate.decision import objections
 from odanon_assets.lake.files import link
 from odanon_assets.lake.lake import NAMES_KEY, Lake
@@ -70,6 +71,8 @@ class Correction:
 @contextmanager
 def correction(product: Product, lake: Lake, day: date, store: Store) -> Iterator[Correction]:
     """Run the stages of a day beside its tables and ask the gate what it would say; call it while the day is held."""
+    if why := incomplete(product, lake, day):
+        raise OdanonError(f"{product.product} {day} stays as it is: the day is not complete: {why}; wait for the rest")
     with lake.scratch() as folder:
         beside = _beside(lake, folder)
         _run(product, beside, day)
