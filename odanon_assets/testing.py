@@ -33,6 +33,7 @@ def check_store(store: Store) -> None:
     _check_immutable(store, name)
     _check_supersede(store, name)
     _check_purge(store, name)
+    _check_withdraw(store, name)
 
 
 def accept() -> None:
@@ -101,6 +102,24 @@ def _check_purge(store: Store, name: str) -> None:
     assert len(store.ledger()) == 3, f"{name}: the ledger forgets what was purged"
     assert _refusal(store, _bundle(trips=42)), f"{name}: a purged window can be published again"
     assert store.problems(other.release_id) == [], f"{name}: purge() harms another release"
+
+
+def _check_withdraw(store: Store, name: str) -> None:
+    made, other = _bundle(day=_NEXT), _bundle(trips=41, day=_NEXT)
+    assert store.withdraw(_TOWN, _NEXT, _ACT) is True, f"{name}: withdraw() does not say that something was taken back"
+    assert store.released(_TOWN, _NEXT) is None, f"{name}: a withdrawn window still shows a release"
+    told = {_DAY.isoformat(): "purged", _NEXT.isoformat(): "withdrawn"}
+    assert store.standings(_TOWN) == told, f"{name}: standings() does not tell what became of windows"
+    seen = store.query("select status from windows order by window_start")["status"].tolist()
+    assert seen == list(told.values()), f"{name}: readers cannot ask what became of windows"
+    assert store.query("select 1 from flows").empty, f"{name}: readers see flows that were withdrawn"
+    assert store.withdraw(_TOWN, _NEXT, _ACT) is False, f"{name}: the same is withdrawn twice"
+    assert "withdrawn" in set(store.ledger()["status"]), f"{name}: the ledger does not tell what was withdrawn"
+    assert _refusal(store, other), f"{name}: a withdrawn window can be published again without a named act"
+    assert _refusal(store, made, act=_ACT), f"{name}: what was withdrawn can be published again"
+    assert store.publish(other, accept, _ACT) is True, (
+        f"{name}: a correction cannot take the place of what was withdrawn"
+    )
 
 
 def _refusal(store: Store, bundle: Bundle, gate: Any = accept, act: Act | None = None) -> str:

@@ -12,7 +12,8 @@ from odanon_assets.stores.interface import Store
 
 def has_matrix(product: Product, day: date) -> bool:
     """Whether the product makes a matrix of this day at all."""
-    return day >= product.start and (product.od.days == "all" or product.calendar.is_working(day))
+    ended = product.end is not None and day > product.end
+    return day >= product.start and not ended and (product.od.days == "all" or product.calendar.is_working(day))
 
 
 def waits_for(product: Product, lake: Lake, day: date) -> str:
@@ -36,9 +37,12 @@ def source_state(product: Product, day: date) -> str | None:
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:
-    """Days within the look-back of the schedule that are over and not published, oldest first."""
-    published = set(store.windows(product.product))
-    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in published]
+    """Days within the look-back of the schedule that are over and were never published, oldest first.
+
+    What was withdrawn or purged waits for a person.
+    """
+    known = store.standings(product.product)
+    return [day for day in _past(product, today) if has_matrix(product, day) and day.isoformat() not in known]
 
 
 def changed_days(product: Product, store: Store, lake: Lake, today: date) -> dict[date, str]:

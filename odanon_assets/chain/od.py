@@ -14,6 +14,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
+from odanon.reading.files import shown
 from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
@@ -23,6 +24,7 @@ from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, rules_of
 
+_NAMED = 25  # missing zones that a sentence lists
 FIGURES = (
     Figure(
         "od_pairs",
@@ -53,6 +55,13 @@ FIGURES = (
         "intrazonal_dropped",
         "trips within a tile",
         "dropped, as the product's file says",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure(
+        "missing_zone_dropped",
+        "trips to missing zones",
+        "dropped because their zone has no polygon, as the zoning says",
         kind="count",
         tells_suppressed="yes",
     ),
@@ -102,7 +111,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
 
 def _counted_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """OD rows of the trips of a day, those of trips with an unknown end if so asked, and how many the first leave out.
 
     That is trips with an end outside the zoning and, if so asked, within a tile. No tree has a place for an unknown
@@ -111,6 +120,7 @@ def _counted_rows(
     instants = bin_instants(day, product.zone, product.od.bin)
     people = describe_people(product, lake, day, zoning)
     parts, outside, total, unknown, intrazonal, strangers, dropped = [], [], 0, 0, 0, 0, 0
+    named = pd.Series(dtype="int64")
     for path in lake.buckets(product.product, "trips", day):
         trips = read_frame(path)
         origin, destination = _ends(trips, zoning)
@@ -123,9 +133,32 @@ def _counted_rows(
         total, unknown, intrazonal = total + len(trips), unknown + (~known).sum(), intrazonal + (known & ~inside).sum()
         strangers += trips["person"][~known].nunique()  # a bucket holds whole people
         dropped += trips["person"][~inside].nunique()
+        named = named.add(_people_by_missing_zone(trips, origin, destination), fill_value=0)
     counts = {"total": total, "unknown": int(unknown), "intrazonal": int(intrazonal)}
     counts |= {"people": strangers, "dropped": dropped}
+    counts = _with_missing(counts, named, zoning, product.anonymize.promise.k)
     return merge_rows(parts), merge_rows(outside) if outside else pd.DataFrame(), counts
+
+
+def _people_by_missing_zone(rows: pd.DataFrame, origin: np.ndarray, destination: np.ndarray) -> pd.Series:
+    """How many people, or trips where nobody has an id, are behind each zone that ready rows name and the zoning lacks."""
+    if "origin" not in rows:
+        return pd.Series(dtype="int64")
+    who = "person" if "person" in rows else "trips"
+    ends = [
+        pd.DataFrame({"zone": rows[name][pd.isna(side)].astype("str"), who: rows[who][pd.isna(side)]})
+        for name, side in (("origin", origin), ("destination", destination))
+    ]
+    zones = pd.concat(ends).groupby("zone")[who]
+    return zones.nunique() if who == "person" else zones.sum()
+
+
+def _with_missing(counts: dict[str, Any], named: pd.Series, zoning: Zoning, k: int) -> dict[str, Any]:
+    """The counts with the missing zones that many people use, by name; trips to them are told apart if they are dropped."""
+    told = {"named": sorted(named.index[named >= k]), "missing": 0}
+    if getattr(zoning, "drop_missing", False) and len(named):
+        told |= {"missing": counts["unknown"], "unknown": 0, "people": 0}
+    return {**counts, **told}
 
 
 def _near_others(rows: pd.DataFrame, product: Product) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -156,24 +189,44 @@ def _people(rows: pd.DataFrame) -> int:
 
 
 def _left_out(
-    product: Product, day: date, *, total: int, unknown: int, intrazonal: int, people: int, dropped: int
+    product: Product,
+    day: date,
+    *,
+    total: int,
+    unknown: int,
+    intrazonal: int,
+    missing: int,
+    people: int,
+    dropped: int,
+    named: list[str],
 ) -> dict[str, float]:
     """The figures of trips that are not counted; too many outside the zoning stop the day.
 
-    `people` are behind those outside the zoning, `dropped` behind all that are not counted.
+    `people` are behind those outside the zoning, `dropped` behind all that are not counted; `missing` are trips to zones
+    without a polygon that are left out as the zoning asks, and `named` those zones that many people use.
     """
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
             f"{product.product} {day}: more of the trips lie outside the zoning, or beyond the root of the hierarchy, than"
-            f" checks.max_unknown_zone = {limit:.1%} allows; widen the zoning, the root or the limit"
+            f" checks.max_unknown_zone = {limit:.1%} allows{_list(named)}; widen the zoning, the root or the limit"
         )
     return {
         "unknown_zone_share": share,
         "unknown_zone_people": people,
         "intrazonal_dropped": intrazonal,
+        "missing_zone_dropped": missing,
         "dropped_people": dropped,
     }
+
+
+def _list(zones: list[str]) -> str:
+    """Zones that rows name and the zoning lacks, as part of a sentence; no more than a few."""
+    if not zones:
+        return ""
+    more = f" and {len(zones) - _NAMED} more" if len(zones) > _NAMED else ""
+    names = ", ".join(shown(zone) for zone in zones[:_NAMED])
+    return f" (the zoning has no zone {names}{more}; a zoning of polygons leaves them out with drop_missing: true)"
 
 
 def _ends(trips: pd.DataFrame, zoning: Zoning) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +259,7 @@ def _inside(labels: np.ndarray, zoning: Zoning) -> np.ndarray:
 
 def _ready_rows(
     lake: Lake, product: Product, day: date, zoning: Zoning
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """OD rows as the source gave them, told apart as `_counted_rows` does."""
     buckets = [read_frame(path) for path in lake.buckets(product.product, "traces", day)]
     rows = pd.concat(buckets, ignore_index=True)
@@ -225,6 +278,8 @@ def _ready_rows(
         "dropped": _people(rows[~inside]),
         "intrazonal": int(trips[known & ~inside].sum()),
     }
+    named = _people_by_missing_zone(rows, origin, destination)
+    counts = _with_missing(counts, named, zoning, product.anonymize.promise.k)
     outside = pd.DataFrame()
     if product.od.unknown == "keep":
         ends = {"origin": origin, "destination": destination}

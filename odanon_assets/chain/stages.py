@@ -113,7 +113,7 @@ STAGES = (
         published,
         ("metrics", "anonymized", "hierarchy", "od"),
         (),
-        ("parquet", "duckdb"),
+        (),  # those of the store that the product's file names
         "The public tables: flows with zones, a report and a manifest. A fresh process, which runs no "
         "code of other packages, verifies the release itself and refuses to publish what fails; a published day never changes.",
         PUBLISHED_FIGURES,

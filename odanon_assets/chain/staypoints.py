@@ -9,6 +9,7 @@ from odanon.model.figure import Figure
 from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import Engine, StayDetector
+from odanon.risk.telling import told_reasons
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry
@@ -23,11 +24,11 @@ FIGURES = (
 
 def staypoints(product: Product, lake: Lake, day: date, *, staypoints: StayDetector, engine: Engine) -> dict[str, Any]:
     """Detect the stays of every person, bucket by bucket; a source of ready trips or OD rows has none."""
-    limit, share = product.checks.max_quarantined, lake.figures(product.product, "traces", day)["quarantined_share"]
-    if share > limit:
+    limit, read = product.checks.max_quarantined, lake.figures(product.product, "traces", day)
+    if read["quarantined_share"] > limit:
         raise OdanonError(
             f"{product.product} {day}: more of the input rows are bad than checks.max_quarantined = {limit:.1%}"
-            " allows; repair the source or raise the limit knowingly"
+            f" allows{told_reasons(read, product.anonymize.promise.k)}; repair the source or raise the limit knowingly"
         )
     buckets = lake.buckets(product.product, "traces", day) if product.source.instance.enters == "traces" else []
     with lake.new(product.product, "staypoints", day) as folder:

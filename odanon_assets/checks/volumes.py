@@ -5,7 +5,7 @@ from datetime import date
 
 from odanon.checking import Verdict
 from odanon.product import Product
-from odanon.risk.telling import coarse_share
+from odanon.risk.telling import coarse_share, told_reasons
 from odanon_assets.checks.check import Run
 from odanon_assets.checks.history import usual
 from odanon_assets.lake.files import read_frame
@@ -45,7 +45,8 @@ def within_limit(stage: str, figure: str, behind: str, words: str, limit: str) -
         told = coarse_share(figures[figure], figures.get(behind, 0), product.anonymize.promise.k)
         if figures[figure] <= most:
             return Verdict(True, f"about {told:.1%} of {words}; the limit is {most:.1%}", {"share": told})
-        return Verdict(False, f"more of {words} than checks.{limit} = {most:.1%} allows", {"share": told})
+        why = told_reasons(figures, product.anonymize.promise.k)
+        return Verdict(False, f"more of {words} than checks.{limit} = {most:.1%} allows{why}", {"share": told})
 
     return run
 
@@ -64,8 +65,9 @@ def trips_add_up(product: Product, lake: Lake, day: date) -> Verdict:
         return Verdict(True, "the source gives OD rows; there are no trips before them")
     trips, od = (lake.figures(product.product, stage, day) for stage in ("trips", "od"))
     unknown = round(od["unknown_zone_share"] * trips["trips"])
-    missing = trips["trips"] - od["od_trips"] - unknown - od["intrazonal_dropped"]
-    return Verdict(missing == 0, "trips in the matrix + unknown zones + dropped within a tile = trips" + _off(missing))
+    dropped = od["intrazonal_dropped"] + od.get("missing_zone_dropped", 0)
+    missing = trips["trips"] - od["od_trips"] - unknown - dropped
+    return Verdict(missing == 0, "trips in the matrix + unknown zones + dropped as asked = trips" + _off(missing))
 
 
 def volumes_add_up(product: Product, lake: Lake, day: date) -> Verdict:

@@ -8,7 +8,7 @@ import typer
 from odanon.errors import OdanonError
 from odanon_assets.stores import schema
 
-PANEL = ("Stores", 7)
+PANEL = ("Stores", 9)
 UrlVariable = Annotated[
     str, typer.Option("--url-from", help="Environment variable that holds the database URL (never the URL itself).")
 ]

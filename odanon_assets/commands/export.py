@@ -12,7 +12,7 @@ from odanon_assets.derived.export import Format
 from odanon_assets.derived.export import export as write
 from odanon_assets.stores.choice import open_store
 
-PANEL = ("Stores", 3)
+PANEL = ("Stores", 4)
 
 
 def export(

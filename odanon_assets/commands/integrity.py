@@ -11,7 +11,7 @@ from odanon_assets.commands.shared import store_of
 from odanon_assets.lake.places import products_folder
 from odanon_assets.stores.seal import folder_problems
 
-PANEL = ("Stores", 4)
+PANEL = ("Stores", 5)
 
 
 def integrity(

@@ -54,9 +54,9 @@ def run(
         for result in run_days(chosen, days, resume=resume, trial=trial, accept_incomplete=accept_incomplete):
             results.append(result)
             progress.days -= result.skipped
-    skipped = [result.day for result in results if result.skipped]
-    if skipped:
-        console.print(f"[green]✓[/green] {_span(skipped)}  published before, skipped", highlight=False)
+    for standing in ("published", "withdrawn", "purged"):
+        if skipped := [result.day for result in results if result.skipped and result.standing == standing]:
+            console.print(f"[green]✓[/green] {_span(skipped)}  {standing} before, skipped", highlight=False)
     failed = [result for result in results if result.error]
     for result in failed:
         if result.day.isoformat() not in progress.heard:
@@ -87,14 +87,15 @@ def _print_warnings(console: Console, warnings: list[str]) -> None:
 
 def _advice(product: str, failed: list[DayResult]) -> Iterator[str]:
     """What to do about failed days; it depends on what their windows show."""
-    by_standing: dict[str, list[date]] = {"open": [], "published": [], "purged": []}
+    by_standing: dict[str, list[date]] = {"open": [], "published": [], "withdrawn": [], "purged": []}
     for result in failed:
         by_standing[result.standing].append(result.day)
     if days := by_standing["open"]:
         yield f"{_names(days)}: once repaired, the same command with --resume tries again"
-    if days := by_standing["published"]:
-        act = f"odanon supersede {product} --date {days[0]} --by NAME --reason WHY"
-        yield f"{_names(days)}: published before and left as it was; if the auditor agrees, what was made now replaces it: {act}"
+    for standing, left in (("published", "published before and left as it was"), ("withdrawn", "withdrawn before")):
+        if days := by_standing[standing]:
+            act = f"odanon supersede {product} --date {days[0]}"
+            yield f"{_names(days)}: {left}; what would take its place, and whether the auditor agrees, is shown by: {act}"
     if days := by_standing["purged"]:
         yield f"{_names(days)}: purged, and never published again"
 
@@ -114,6 +115,8 @@ def _days(product: Product, day: datetime | None, first: datetime | None, last: 
         raise OdanonError("--to lies before --from; swap them")
     if days[0] < product.start:
         raise OdanonError(f"{days[0]} lies before the product's first day; its file says start: {product.start}")
+    if product.end is not None and days[-1] > product.end:
+        raise OdanonError(f"{days[-1]} lies after the product's last day; its file says end: {product.end}")
     return days
 
 

@@ -53,7 +53,8 @@ def print_summary(console: Console, product: Product) -> None:
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)
-    _print_rows(console, (*_figures(manifest), *_places(folder)))
+    command = f"odanon report {product.product} --date {days[-1]} --open"
+    _print_rows(console, (*_figures(manifest), *_places(folder, command)))
     console.print("\nNext:")
     for step in _steps():
         console.print(f"  - {escape(step)}", highlight=False, soft_wrap=True)
@@ -94,7 +95,8 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     metrics = manifest["metrics"]
     counts = manifest.get("input_counts", {})
     # A source of ready trips or matrices has nothing to count before it.
-    if told := ", ".join(f"{counts[key]:,} {label}" for key, label in _INPUT.items() if counts.get(key)):
+    words = {**_INPUT, "people": _who(manifest)}
+    if told := ", ".join(f"{counts[key]:,} {label}" for key, label in words.items() if counts.get(key)):
         yield "in", told
     yield "published", _volumes(metrics)
     headlines = [
@@ -103,7 +105,7 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, figure in sorted(headlines, key=lambda item: _place(item[0])):
         if metrics.get(name) is not None:
             yield _ROWS.get(name, "figures"), in_a_line(figure, metrics[name])
-    yield "people", _people(manifest)
+    yield _who(manifest), _promise(manifest)
 
 
 def _declared(manifest: Mapping[str, Any]) -> dict[str, Figure]:
@@ -129,16 +131,21 @@ def _volumes(metrics: Mapping[str, Any]) -> str:
     return f"{told}, {metrics['trips_published']:,.0f} trips" if "trips_published" in metrics else told
 
 
-def _people(manifest: Mapping[str, Any]) -> str:
+def _who(manifest: Mapping[str, Any]) -> str:
+    """What is counted as one, in the words of the product: people or vehicles."""
+    return "vehicles" if manifest.get("parameters", {}).get("unit") == "vehicles" else "people"
+
+
+def _promise(manifest: Mapping[str, Any]) -> str:
     band, promise = manifest["metrics"].get("persons_min_band"), manifest.get("promise")
     noise = manifest.get("perturb", {}).get("sentence")
-    told = (f"the smallest flow holds {band} people" if band else "", promise, noise)
+    told = (f"the smallest flow holds {band} {_who(manifest)}" if band else "", promise, noise)
     return "; ".join(part for part in told if part)
 
 
-def _places(folder: Path | None) -> Iterator[tuple[str, str]]:
+def _places(folder: Path | None, command: str) -> Iterator[tuple[str, str]]:
     yield "tables", f"{_short(folder)}/flows.parquet, zones.parquet" if folder else "in PostGIS, schema published"
-    yield "report", f"{_short(folder)}/report.html" if folder else "kept in the database beside the tables"
+    yield "report", f"{_short(folder)}/report.html" if folder else f"in the database; {command}"
 
 
 def _steps() -> tuple[str, ...]:

@@ -66,6 +66,12 @@ class Derived:
             self.withdraw(product, window)
             return store.purge(product, window, act)
 
+    def withdraw_release(self, store: Store, product: str, window: date, act: Act) -> bool:
+        """Take back what a window shows and what was made from it; whether anything was taken back."""
+        with self.locked():
+            self.withdraw(product, window)
+            return store.withdraw(product, window, act)
+
     def withdraw(self, product: str, window: date) -> None:
         """Delete what was made from any release of a window; call it under the lock, before the store changes."""
         of_window = _ids(product, f"{window:%Y%m%d}")
@@ -133,7 +139,7 @@ def _take_back(folder: Path, files: dict[str, str]) -> None:
 def _refuse_withdrawn(store: Store, product: str, releases: Mapping[date, str]) -> None:
     for window, release in releases.items():
         if store.released(product, window) != release:
-            raise OdanonError(f"{product} {window} was purged or replaced meanwhile; do the same again")
+            raise OdanonError(f"{product} {window} was taken away or replaced meanwhile; do the same again")
 
 
 def _ids(product: str, day: str) -> re.Pattern[str]:

@@ -26,20 +26,24 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
     """
     shared = store.sharing(product.product, bundle.manifest["data_sha256"], *window_of(bundle.manifest))
     drop_unpublished(lake, product.product, day, store, {other["release_id"] for other in shared})
-    findings = (
-        promise_kept(product, lake, day)
-        or other_origin(product, lake, day)
-        or verify_day(product, lake, day)
-        or unlike_tables(product, lake, day, bundle)
-        or audit_day(product, lake, day, store)
-    )
-    if findings:
+    if findings := objections(product, lake, day, store, bundle):
         raise OdanonError(
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
     if not lake.trial:
         keep(product, lake, day, store, bundle.manifest)
+
+
+def objections(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> list[Finding]:
+    """All that speaks against publishing a bundle, of the first judge who finds something."""
+    return (
+        promise_kept(product, lake, day)
+        or other_origin(product, lake, day)
+        or verify_day(product, lake, day)
+        or unlike_tables(product, lake, day, bundle)
+        or audit_day(product, lake, day, store)
+    )
 
 
 def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:

@@ -20,6 +20,7 @@ from odanon_assets.lake.files import locked, new_folder, to_json
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
 _PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
 ORIGIN = "origin.json"  # beside the tables of a stage: what they were read from
+NAMES_KEY = Path("work", ".names-key")  # under it names of files are hidden
 _FIGURES_STAY = ("metrics", "released")
 _TRIAL = "trial"
 _OF_ALL = ("released",)  # what trials read and never write
@@ -106,7 +107,7 @@ class Lake:
 
     def hidden(self, name: str) -> str:
         """A digest of a name that can be compared within this lake and guessed by nobody outside."""
-        key = _made_once(self.root / "work" / ".names-key")
+        key = _made_once(self.root / NAMES_KEY)
         return hmac.new(key, name.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
 
     def salt(self, data_sha256: str, day: date) -> bytes:

@@ -41,11 +41,12 @@ from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
 from odanon_assets.platform.derived_assets import segment_events
 from odanon_assets.platform.lineage import Lineage
-from odanon_assets.platform.metadata import owners, stage_metadata, table_metadata
+from odanon_assets.platform.metadata import owners, report_metadata, stage_metadata, table_metadata
 from odanon_assets.platform.partitions import asset_key, daily
-from odanon_assets.platform.recovery import begin, finished_days, leave_to_people
+from odanon_assets.platform.recovery import begin, finished_days, forget_unreached, leave_to_people
 from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
+from odanon_assets.stores.choice import store_kinds
 from odanon_assets.watch.progress import announce_end, announce_warning
 from odanon_assets.watch.quiet import hush_destructors
 
@@ -122,6 +123,7 @@ def product_assets(product: Product) -> AssetsDefinition:
                 ending = _ending(stopped.get(key), last=attempt == len(RETRY_AFTER))
                 announce_end(product.product, key, refused or ending, note)
             waiting = [key for key, why in stopped.items() if why.transient]
+        forget_unreached(context.instance, context.run_id)
         if stopped and not trial:
             leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))
@@ -181,6 +183,7 @@ def _recorded(
             metadata = {
                 **table_metadata(product, stage),
                 **stage_metadata(stage, figures, product.anonymize.promise.k),
+                **report_metadata(product, stage, date.fromisoformat(day), figures),
             }
             yield AssetMaterialization(asset_key(product, stage), partition=day, metadata=metadata)
         case Shown():
@@ -219,7 +222,7 @@ def _spec(product: Product, stage: Stage) -> AssetSpec:
         skippable=True,
         group_name=product.slug,
         owners=owners(product),
-        kinds=set(stage.kinds),
+        kinds={*stage.kinds, *(store_kinds(product) if stage.name == "published" else ())},
         tags={
             "product": product.product,
             "status": product.status,

@@ -127,8 +127,8 @@ def segment_events(
         )
 
 
-def record_segments(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
-    """Tell Dagster of the segments of published days that it does not know.
+def record_segments(instance: DagsterInstance, product: Product, days: Iterable[date], *, again: bool = False) -> None:
+    """Tell Dagster of the segments of published days that it does not know, or that are others now (`again`).
 
     It knows those of a day when it knows of the publication too, which is recorded after them.
     """
@@ -137,7 +137,7 @@ def record_segments(instance: DagsterInstance, product: Product, days: Iterable[
     known = {key.partition("|")[0] for key in instance.get_materialized_partitions(asset_key(product, "by_segment"))}
     known &= instance.get_materialized_partitions(asset_key(product, "published"))
     store = open_store(product)
-    for day in (day for day in days if day.isoformat() not in known):
+    for day in (day for day in days if again or day.isoformat() not in known):
         release = store.released(product.product, day)
         if release is not None:
             for made in segment_events(instance, product, day.isoformat(), shown_segments(store, release)):

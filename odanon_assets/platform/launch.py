@@ -23,6 +23,7 @@ from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.derived_assets import record_segments
 from odanon_assets.platform.recovery import record_published, report_lost_runs
 from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import Standing
 from odanon_assets.watch.progress import listening
 
 # Settings of an instance that has none: nothing is told to anybody outside.
@@ -30,20 +31,18 @@ _NEW_INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-Standing = Literal["open", "published", "purged"]
-
-
 @dataclass(frozen=True)
 class DayResult:
     """How one day ended: `error` is empty when it was published, or would have been if this was no trial.
 
-    `standing` is what its window shows now: of a day that failed nothing yet, an earlier release, or nothing ever again.
+    `standing` is what became of its window: of a day that failed nothing yet, an earlier release, one that was taken
+    back, or nothing ever again.
     """
 
     day: date
     skipped: bool
     error: str = ""
-    standing: Standing = "published"
+    standing: Standing | Literal["open"] = "published"
 
 
 def days_between(first: date, last: date) -> list[date]:
@@ -62,21 +61,22 @@ def run_days(
     days = [day for day in days if has_matrix(product, day)]
     if not days:
         raise OdanonError(
-            f"{product.product} makes no matrix of these days: they lie before its start, or od.days is working and its"
+            f"{product.product} makes no matrix of these days: they lie before its start or after its end, or od.days is working and its"
             " calendar says they are days off"
         )
     store = open_store(product)
     Derived(default_root()).withdraw_stale(store, product.product)
-    published = {date.fromisoformat(day) for day in store.windows(product.product)} if resume else set()
-    yield from (DayResult(day, skipped=True) for day in days if day in published)
+    standings = store.standings(product.product) if resume else {}
+    known = {date.fromisoformat(day): standing for day, standing in standings.items()}
+    yield from (DayResult(day, skipped=True, standing=known[day]) for day in days if day in known)
     with _own_words(), open_instance() as instance:
         report_lost_runs(instance)
-        before = [day for day in days if day in published]
+        before = [day for day in days if known.get(day) == "published"]
         record_segments(instance, product, before)  # first: a day whose publication is known counts as recorded
         record_published(instance, product, before)
         definitions = build_definitions([product])
         job = definitions.resolve_job_def(product.slug)
-        waiting = [day for day in days if day not in published]
+        waiting = [day for day in days if day not in known]
         for chunk in chunks(waiting, DAYS_PER_RUN):
             yield from _run_chunk(job, product, chunk, instance, asked)
         if trial:
@@ -171,16 +171,13 @@ def _run_chunk(
     errors = {day: outcomes.errors.get(day.isoformat(), unheard) for day in days}
     standings = _standings(product) if any(errors.values()) else {}
     for day, error in errors.items():
-        standing = standings.get(day.isoformat(), "open") if error else "published"
+        standing: Standing | Literal["open"] = standings.get(day.isoformat(), "open") if error else "published"
         yield DayResult(day, skipped=False, error=error, standing=standing)
 
 
 def _standings(product: Product) -> dict[str, Standing]:
     """Windows of a product that are not open any more; none when the store cannot be asked."""
     try:
-        ledger = open_store(product).ledger()
+        return open_store(product).standings(product.product)
     except OdanonError:
         return {}
-    told: dict[str, Standing] = {"visible": "published", "purged": "purged"}  # a superseded one is followed by another
-    mine = ledger[(ledger["product"] == product.product) & ledger["status"].isin(told)]
-    return {str(day): told[status] for day, status in zip(mine["window_start"], mine["status"], strict=True)}

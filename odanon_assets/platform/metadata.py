@@ -4,6 +4,7 @@ Whoever sees them may have the published tables too, so nothing may be subtracte
 """
 
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ from dagster import (
     TableSchema,
 )
 
+from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon.risk.bands import rounded_down
 from odanon.risk.telling import told
 from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
+from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.platform.partitions import asset_key
+from odanon_assets.stores.choice import open_store
 
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
 _SHOWN_AS = {"min_persons": "min_people"}  # a band's edge, no count
@@ -58,16 +62,22 @@ def stage_metadata(stage: str, figures: dict[str, Any], k: int) -> dict[str, Any
             shown[_SHOWN_AS.get(name, name)] = fit
     if "folder" in figures:
         shown["folder"] = MetadataValue.path(figures["folder"])
-        shown["report"] = _report(Path(figures["folder"]))
     return shown
 
 
-def _report(folder: Path) -> MetadataValue:
-    """A link to the report where published files are served over the web, else its path."""
-    served = os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
+def report_metadata(product: Product, stage: str, day: date, figures: dict[str, Any]) -> dict[str, MetadataValue]:
+    """A link to the report of a day that was published where its files are served over the web, else its path."""
+    if stage != "published":
+        return {}
+    release, served = figures["release_id"], os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
+    if "folder" not in figures:
+        try:
+            return {"report": MetadataValue.path(report_copy(open_store(product), product.product, day, release))}
+        except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
+            return {}
     if served:
-        return MetadataValue.url(f"{served}/{folder.parents[1].name}/releases/{folder.name}/report.html")
-    return MetadataValue.path(folder / "report.html")
+        return {"report": MetadataValue.url(f"{served}/{product.product}/releases/{release}/{REPORT}")}
+    return {"report": MetadataValue.path(Path(figures["folder"]) / REPORT)}
 
 
 def table_metadata(product: Product, stage: str) -> dict[str, Any]:

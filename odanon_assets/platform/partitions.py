@@ -3,7 +3,7 @@
 Products with the same days and zone share one definition of partitions.
 """
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import cache
 
 from dagster import AssetKey, DailyPartitionsDefinition, MonthlyPartitionsDefinition
@@ -22,18 +22,28 @@ def asset_key(product: Product, name: str) -> AssetKey:
 
 
 @cache
-def _daily(start: date, timezone: str, without: tuple[str | datetime, ...]) -> DailyPartitionsDefinition:
-    return DailyPartitionsDefinition(start_date=start.isoformat(), timezone=timezone, exclusions=without or None)
+def _daily(
+    start: date, after: date | None, timezone: str, without: tuple[str | datetime, ...]
+) -> DailyPartitionsDefinition:
+    return DailyPartitionsDefinition(
+        start_date=start.isoformat(),
+        end_date=None if after is None else after.isoformat(),
+        timezone=timezone,
+        exclusions=without or None,
+    )
 
 
 @cache
-def _monthly(start: date, timezone: str) -> MonthlyPartitionsDefinition:
-    return MonthlyPartitionsDefinition(start_date=start.isoformat(), timezone=timezone)
+def _monthly(start: date, after: date | None, timezone: str) -> MonthlyPartitionsDefinition:
+    return MonthlyPartitionsDefinition(
+        start_date=start.isoformat(), end_date=None if after is None else after.isoformat(), timezone=timezone
+    )
 
 
 def daily(product: Product) -> DailyPartitionsDefinition:
     """The days of a product; days of which it makes no matrix are none of them, or no month would be complete."""
-    return _daily(product.start, product.timezone, () if product.od.days == "all" else _days_off(product))
+    after = None if product.end is None else product.end + timedelta(days=1)
+    return _daily(product.start, after, product.timezone, () if product.od.days == "all" else _days_off(product))
 
 
 def _days_off(product: Product) -> tuple[str | datetime, ...]:
@@ -43,5 +53,6 @@ def _days_off(product: Product) -> tuple[str | datetime, ...]:
 
 
 def monthly(product: Product) -> MonthlyPartitionsDefinition:
-    """The months of a product, from the one its first day lies in."""
-    return _monthly(product.start.replace(day=1), product.timezone)
+    """The months of a product, from the one its first day lies in to that of its last."""
+    after = None if product.end is None else (product.end.replace(day=1) + timedelta(days=31)).replace(day=1)
+    return _monthly(product.start.replace(day=1), after, product.timezone)

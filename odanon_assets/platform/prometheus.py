@@ -8,6 +8,10 @@ from datetime import date, datetime, time
 from pathlib import Path
 
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus
+from dagster._core.storage.asset_check_execution_record import (
+    COMPLETED_ASSET_CHECK_EXECUTION_RECORD_STATUSES,
+    AssetCheckExecutionRecordStatus,
+)
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
@@ -19,14 +23,16 @@ from odanon_assets.stores.choice import open_store
 _HELP = {
     "odanon_product_broken": "product files that cannot be used; `odanon check` says why",
     "odanon_published_days": "days that show a release",
+    "odanon_withdrawn_days": "days whose release was taken back and not replaced",
     "odanon_last_published_day_seconds": "start of the latest published day, seconds since 1970",
     "odanon_failed_days": "days whose latest attempt failed",
     "odanon_release": "a rounded public figure of the latest release",
     "odanon_input": "a rounded count of what went into the latest release",
     "odanon_stage_seconds": "time that the latest run of a stage took",
     "odanon_stage_peak_memory_bytes": "peak memory of the process while the latest run of a stage worked",
-    "odanon_check_passed": "whether the latest evaluation of a check passed",
+    "odanon_check_passed": "whether the latest evaluation of a check passed; one that was not reached is none",
 }
+_PASSED = AssetCheckExecutionRecordStatus.SUCCEEDED
 _BAD = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
 
@@ -78,8 +84,10 @@ def failed_days(product: Product, instance: DagsterInstance) -> list[str]:
 
 def _releases(product: Product) -> Iterator[Sample]:
     store, name = open_store(product), {"product": product.product}
-    windows = store.windows(product.product)
+    standings = store.standings(product.product)
+    windows = [day for day, standing in standings.items() if standing == "published"]
     yield Sample("odanon_published_days", name, len(windows))
+    yield Sample("odanon_withdrawn_days", name, sum(standing == "withdrawn" for standing in standings.values()))
     if not windows:
         return
     latest = date.fromisoformat(windows[-1])
@@ -107,11 +115,12 @@ def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
 
 
 def _checks(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    keys = {AssetCheckKey(asset_key(product, check.stage), check.name): check for check in checks_of(product)}
-    found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
-    for key, check in keys.items():
-        evaluation = found[key].evaluation if key in found else None
-        if evaluation is not None:
+    """The latest evaluations; a check that a day did not reach says what it said before."""
+    for check in checks_of(product):
+        key = AssetCheckKey(asset_key(product, check.stage), check.name)
+        for record in instance.event_log_storage.get_asset_check_execution_history(
+            key, limit=1, status=COMPLETED_ASSET_CHECK_EXECUTION_RECORD_STATUSES
+        ):
             severity = "error" if check.blocking else "warning"
             labels = {"product": product.product, "stage": check.stage, "check": check.name, "severity": severity}
-            yield Sample("odanon_check_passed", labels, float(evaluation.passed))
+            yield Sample("odanon_check_passed", labels, float(record.status == _PASSED))

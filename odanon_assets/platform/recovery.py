@@ -1,4 +1,5 @@
-"""After a crash: which days of a run were finished, which runs have lost their process, what Dagster missed."""
+"""After a crash or a failure: which days of a run were finished, which checks were never reached, which runs have lost
+their process, what Dagster missed."""
 
 import json
 import os
@@ -11,20 +12,25 @@ from pathlib import Path
 from dagster import (
     AssetKey,
     AssetMaterialization,
+    AssetObservation,
     DagsterEventType,
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
     EventRecordsFilter,
+    MetadataValue,
     RunsFilter,
 )
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+from dagster._core.storage.event_log import SqlEventLogStorage
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.metadata import stage_metadata
+from odanon_assets.platform.metadata import report_metadata, stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
 TRIAL_TAG = "odanon/trial"  # of runs that publish nothing
@@ -108,21 +114,53 @@ def report_lost_runs(instance: DagsterInstance) -> list[str]:
     found = list(lost_runs(instance))
     for run in found:
         instance.report_run_failed(run, "The process of this run was killed; its finished days stay, retry the rest.")
+        forget_unreached(instance, run.run_id)
     return [run.run_id for run in found]
 
 
-def record_published(instance: DagsterInstance, product: Product, days: Iterable[date]) -> None:
-    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance."""
+def forget_unreached(instance: DagsterInstance, run_id: str) -> None:
+    """Forget that a run planned checks which it never came to; what is known of them is their last evaluation.
+
+    Dagster plans all checks of a run when it is created and, when the run fails, shows as failed what was only planned: a
+    file that cannot be read would turn the verifier red.
+    """
+    storage, planned = instance.event_log_storage, AssetCheckExecutionsTable.c
+    if isinstance(storage, SqlEventLogStorage):  # both of Dagster's own: SQLite and PostgreSQL
+        with storage.index_connection() as connection:
+            connection.execute(
+                AssetCheckExecutionsTable.delete().where(
+                    planned.run_id == run_id,
+                    planned.execution_status == AssetCheckExecutionRecordStatus.PLANNED.value,
+                )
+            )
+
+
+def record_published(instance: DagsterInstance, product: Product, days: Iterable[date], *, again: bool = False) -> None:
+    """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance.
+
+    `again` tells it of days that it knows and that show another release now.
+    """
     lake = Lake(default_root())
     for stage in STAGES:
         key = asset_key(product, stage.name)
-        known = instance.get_materialized_partitions(key)
+        known = set() if again else instance.get_materialized_partitions(key)
         for day in days:
-            figures = lake.folder(product.product, stage.name, day) / "figures.json"
-            if day.isoformat() not in known and figures.exists():
-                metadata = stage_metadata(stage.name, json.loads(figures.read_text()), product.anonymize.promise.k)
+            path = lake.folder(product.product, stage.name, day) / "figures.json"
+            if day.isoformat() not in known and path.exists():
+                figures = json.loads(path.read_text())
+                metadata = {
+                    **stage_metadata(stage.name, figures, product.anonymize.promise.k),
+                    **report_metadata(product, stage.name, day, figures),
+                }
                 made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
                 instance.report_runless_asset_event(made)
+
+
+def record_withdrawal(instance: DagsterInstance, product: Product, day: date) -> None:
+    """Tell Dagster that what a day published was taken back."""
+    metadata = {"status": MetadataValue.text("withdrawn")}
+    observed = AssetObservation(asset_key(product, _LAST_STAGE), partition=day.isoformat(), metadata=metadata)
+    instance.report_runless_asset_event(observed)
 
 
 def begin(instance: DagsterInstance, run_id: str, *, trial: bool) -> None:

@@ -77,10 +77,12 @@ def _skipped(product: Product, day: date) -> str:
     """
     if day < product.start:
         return f"{day} lies before the product's first day {product.start}"
+    if product.end is not None and day > product.end:
+        return f"{day} lies after the product's last day {product.end}"
     if not has_matrix(product, day):
         return f"{day} is no working day, and od.days is working"
-    if open_store(product).released(product.product, day) is not None:
-        return f"{day} is published already"
+    if standing := open_store(product).standings(product.product).get(day.isoformat()):
+        return f"{day} is {standing} already"
     why = "" if product.arrival is None else waits_for(product, lake_of(product), day)
     return f"{day} waits: {why}" if why else ""
 

@@ -1,6 +1,7 @@
 """SQL and reconstruction over the folders of the embedded store, by DuckDB in memory."""
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,24 +19,41 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
 
 _RELEASE = "string_split(filename, '/')[-2]"
+Windows = Sequence[tuple[str, str, str, str]]  # product, start, standing, release
+# The columns of flows and zones where no release is left to name them.
+_NO_FLOWS = (
+    "product text, window_start date, time_bin timestamptz, segment text, origin_zone text, destination_zone text,"
+    " kind text, trips bigint, spread double, persons_band text, release_id text"
+)
+_NO_ZONES = (
+    "release_id text, zone_id text, hierarchy text, level smallint, n_tiles bigint, area_km2 double, tiles text[],"
+    " geometry blob"
+)
 
 
-def session_over(folders: list[Path]) -> "DuckDBPyConnection":
-    """The views flows, zones, releases and metrics over releases."""
+def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
+    """The views flows, zones, releases and metrics over releases, and what became of windows."""
     import duckdb
 
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
     session.execute("SET TimeZone = 'UTC'")
-    _view_flows(session, [str(folder / "flows.parquet") for folder in folders])
-    zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
-    columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
-    zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
+    if folders:
+        _view_flows(session, [str(folder / "flows.parquet") for folder in folders])
+        zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
+        columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
+        zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
+    else:
+        session.execute(f"CREATE TABLE flows ({_NO_FLOWS}); CREATE TABLE zones ({_NO_ZONES})")
+    session.execute("CREATE TABLE windows (product text, window_start date, status text, release_id text)")
+    if windows:
+        session.executemany("INSERT INTO windows VALUES (?, ?, ?, ?)", list(windows))
     manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in folders]
     releases = [(m["release_id"], m["product"], m["window_start"], zoning_version(m), json.dumps(m)) for m in manifests]
     session.execute(
         "CREATE TABLE releases (release_id text, product text, window_start date, zoning_version text, manifest text)"
     )
-    session.executemany("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", releases)
+    if releases:
+        session.executemany("INSERT INTO releases VALUES (?, ?, ?, ?, ?)", releases)
     metrics = [
         (m["product"], m["window_start"], m["release_id"], name, float(value))
         for m in manifests
@@ -58,11 +76,11 @@ def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
     session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
-def answer(folders: list[Path], sql: str) -> pd.DataFrame:
+def answer(folders: list[Path], windows: Windows, sql: str) -> pd.DataFrame:
     """The rows of one reading query, which sees the views over the releases and no other file, variable or setting."""
     import duckdb
 
-    session = session_over(folders)
+    session = session_over(folders, windows)
     files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet")]
     session.execute("SET python_enable_replacements = false")
     session.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files)}]")

@@ -1,18 +1,18 @@
 """The embedded store: a folder of Parquet and GeoParquet files that DuckDB queries (CONVENTIONS).
 
     published/<product>/releases/<release id>/flows.parquet, zones.parquet, report.html, release.json
-    published/<product>/windows/<date>.json      names the release of that window and its history
+    published/<product>/windows/<date>.json      names the release of that window, its status and its history
     audit/<product>/<date>.json                  who did each act of the window, and why; restricted
+    audit/<product>/withdrawn/<release id>.json  the manifest of a release that was taken back; restricted
 
 A release is visible once its window's pointer names it; the pointer is written last and carries the audit entries of
 its window, so that a release and its entry appear in one step.
 """
 
-import getpass
 import json
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,19 @@ from odanon.scratch import sweep
 from odanon_assets.lake.files import locked, new_folder, remove_folder, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
+from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
     Act,
     Gate,
+    Standing,
     closed,
     days_near,
     ledger_row,
     refusal,
     shares_input,
+    taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts, sealed_manifest
 
@@ -40,8 +43,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
-
-_WHO = ("by_name", "reason", "user")  # of an act, for the publisher alone
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,32 @@ class EmbeddedStore:
                 return False
             if current is not None and act is None:
                 raise refusal(product, window, current)
-            if pointer["purged"] or release in past:
+            if pointer["status"] == "withdrawn" and act is None:
+                raise taken_back(product, window)
+            if pointer["status"] == "purged" or release in past:
                 raise closed(product, window)
             gate()
             with new_folder(releases / release, self.root / "published") as draft:
                 _write_release(bundle, draft)
-            entry = _entry("publish" if current is None else "supersede", release, act if current else None)
+            again = pointer["status"] is not None
+            entry = entry_of("supersede" if again else "publish", release, act if again else None)
             self._point(product, window, release, [*pointer["history"], entry])
             return True
+
+    def withdraw(self, product: str, window_start: date, act: Act) -> bool:
+        check_name(product)
+        sweep(self.root / "published")
+        with self._locked(product, window_start):
+            pointer = self._pointer(product, window_start)
+            showed = pointer["release_id"]
+            if showed is not None:
+                for release in releases_of(pointer["history"]):
+                    self._keep_manifest(product, release)
+                entry = entry_of("withdraw", showed, act)
+                self._point(product, window_start, None, [*pointer["history"], entry])
+            elif pointer["status"] != "withdrawn":
+                return False
+            return self._drop_withdrawn(product, window_start) or showed is not None
 
     def purge(self, product: str, window_start: date, act: Act) -> bool:
         check_name(product)
@@ -83,11 +102,12 @@ class EmbeddedStore:
         with self._locked(product, window_start):
             pointer = self._pointer(product, window_start)
             if pointer["release_id"] is not None:
-                entry = _entry("purge", pointer["release_id"], act)
+                entry = entry_of("purge", pointer["release_id"], act)
                 self._point(product, window_start, None, [*pointer["history"], entry])
-            # Also finishes a purge that was cut off between the pointer and the files.
+            # Also finishes a purge or withdrawal that was cut off between the pointer and the files.
             past = {entry["release_id"] for entry in pointer["history"]}
             self._drop_unnamed(product, window_start, past)
+            self._drop_withdrawn(product, window_start)
             for release in sorted(past):
                 for path in (self._home(product) / "releases" / release).glob("*"):
                     if path.name != MANIFEST:
@@ -103,8 +123,12 @@ class EmbeddedStore:
         return None if release is None else self._home(product) / "releases" / release
 
     def windows(self, product: str) -> list[str]:
+        return [window for window, standing in self.standings(product).items() if standing == "published"]
+
+    def standings(self, product: str) -> dict[str, Standing]:
         check_name(product)
-        return [window for window, _ in self._visible(product)]
+        told = {window: self._pointer(product, window)["status"] for window in self._windows(product)}
+        return {window: status for window, status in told.items() if status is not None}
 
     def releases(self) -> list[Path]:
         """Folders of all visible releases, by product and window."""
@@ -113,9 +137,12 @@ class EmbeddedStore:
     def folder(self, release_id: str) -> Path:
         """The folder of a release, visible or superseded."""
         for product in self._products():
-            folder = self._home(product) / "releases" / release_id
-            if release_id in {entry["release_id"] for _, entry in self._history(product)}:
-                return folder
+            for window in self._windows(product):
+                told = releases_of(self._pointer(product, window)["history"]).get(release_id)
+                if told == "withdrawn":
+                    raise OdanonError(f"the release {release_id} was withdrawn; nothing of it is shown any more")
+                if told is not None:
+                    return self._home(product) / "releases" / release_id
         raise OdanonError(f"there is no release {release_id[:100]!r} under {self.root}; `odanon sql` lists them")
 
     def flows(self, release_id: str) -> pd.DataFrame:
@@ -141,27 +168,28 @@ class EmbeddedStore:
     def ledger(self) -> pd.DataFrame:
         rows = []
         for product in self._products():
-            visible = {folder.name for _, folder in self._visible(product)}
-            for release in dict.fromkeys(entry["release_id"] for _, entry in self._history(product)):
-                folder = self._home(product) / "releases" / release
-                gone = "superseded" if (folder / "flows.parquet").exists() else "purged"
-                manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-                rows.append(ledger_row(manifest, "visible" if release in visible else gone))
+            for window in self._windows(product):
+                for release, told in releases_of(self._pointer(product, window)["history"]).items():
+                    cut_off = (
+                        told == "purged" and (self._home(product) / "releases" / release / "flows.parquet").exists()
+                    )
+                    manifest = json.loads(self._manifest(product, release).read_text(encoding="utf-8"))
+                    rows.append(ledger_row(manifest, "superseded" if cut_off else told))
         return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
 
     def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
         found = [
-            self._home(name) / "releases" / entry["release_id"] / MANIFEST
+            self._manifest(name, release)
             for name in self._products()
             for day in days_near(start, end)
-            for entry in self._pointer(name, day)["history"]
+            for release in releases_of(self._pointer(name, day)["history"])
         ]
         manifests = [json.loads(path.read_text(encoding="utf-8")) for path in dict.fromkeys(found)]
         return [manifest for manifest in manifests if shares_input(manifest, product, data_sha256, start, end)]
 
     def audit_log(self) -> pd.DataFrame:
         entries = [
-            {**entry, **notes.get(_key(entry), {}), "product": product, "window_start": window}
+            {**entry, **notes.get(key_of(entry), {}), "product": product, "window_start": window}
             for product in self._products()
             for window in self._windows(product)
             for notes in [self._notes(product, window)]
@@ -171,17 +199,24 @@ class EmbeddedStore:
         return pd.DataFrame(entries, columns=list(AUDIT_COLUMNS))
 
     def connect(self) -> "DuckDBPyConnection":
-        """A DuckDB session with the views `flows`, `zones`, `releases` and `metrics` over everything published."""
-        return session_over(self._something_published())
+        """A DuckDB session with the views `flows`, `zones`, `releases`, `metrics` and `windows` over everything published."""
+        return session_over(self.releases(), self._every_window())
 
     def query(self, sql: str) -> pd.DataFrame:
-        return answer(self._something_published(), sql)
+        return answer(self.releases(), self._every_window(), sql)
 
-    def _something_published(self) -> list[Path]:
-        folders = self.releases()
-        if not folders:
+    def _every_window(self) -> list[tuple[str, str, str, str]]:
+        """Product, start and standing of all windows, and the release that each shows or showed last."""
+        found = [
+            (product, window, pointer["status"], pointer["history"][-1]["release_id"])
+            for product in self._products()
+            for window in self._windows(product)
+            for pointer in [self._pointer(product, window)]
+            if pointer["status"] is not None
+        ]
+        if not found:
             raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
-        return folders
+        return found
 
     def flow(
         self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
@@ -208,9 +243,9 @@ class EmbeddedStore:
         return self._read(self._home(product) / "windows" / f"{window_start}.json")
 
     def _read(self, path: Path) -> dict[str, Any]:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
-        history = found.get("history", [])
-        return {**found, "history": history, "purged": bool(history) and found["release_id"] is None}
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"release_id": None}
+        history: list[Entry] = found.get("history", [])
+        return {**found, "history": history, "status": standing_of(history)}
 
     def _windows(self, product: str) -> list[str]:
         return sorted(path.stem for path in (self._home(product) / "windows").glob("*.json"))
@@ -219,16 +254,19 @@ class EmbeddedStore:
         pointers = [(window, self._pointer(product, window)["release_id"]) for window in self._windows(product)]
         return [(window, self._home(product) / "releases" / release) for window, release in pointers if release]
 
-    def _history(self, product: str) -> list[tuple[str, dict[str, Any]]]:
-        return [
-            (window, entry) for window in self._windows(product) for entry in self._pointer(product, window)["history"]
-        ]
-
     def _parts(self, release_id: str) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
         folder = self.folder(release_id)
         if not (folder / "flows.parquet").exists():
             raise OdanonError(f"the release {release_id} was purged; only its manifest is left")
         return read_parts(folder)
+
+    def _manifest(self, product: str, release: str) -> Path:
+        """Where the manifest of a release lies; that of a withdrawn one is no longer among what readers see."""
+        shown = self._home(product) / "releases" / release / MANIFEST
+        return shown if shown.exists() else self._restricted_manifest(product, release)
+
+    def _restricted_manifest(self, product: str, release: str) -> Path:
+        return self.root / "audit" / product / "withdrawn" / f"{release}.json"
 
     def _notes(self, product: str, window_start: date | str) -> dict[str, dict[str, Any]]:
         """Who did each act of a window, and why: beside what is public, not in it (PRIVACY rule 27)."""
@@ -238,16 +276,30 @@ class EmbeddedStore:
     def _notes_path(self, product: str, window_start: date | str) -> Path:
         return self.root / "audit" / product / f"{window_start}.json"
 
-    def _point(self, product: str, window_start: date, release: str | None, history: list[dict[str, Any]]) -> None:
+    def _point(self, product: str, window_start: date, release: str | None, history: list[Entry]) -> None:
         """Write who and why first, then the pointer, which makes the act true."""
-        fresh = {_key(entry): {name: entry[name] for name in _WHO if name in entry} for entry in history}
+        fresh = {key_of(entry): {name: entry[name] for name in WHO if name in entry} for entry in history}
         notes = {**self._notes(product, window_start), **{key: note for key, note in fresh.items() if note}}
         write_text(self._notes_path(product, window_start), to_json(notes))
-        acts = [{name: value for name, value in entry.items() if name not in _WHO} for entry in history]
-        pointer: dict[str, Any] = {"release_id": release, "history": acts}
+        acts = [{name: value for name, value in entry.items() if name not in WHO} for entry in history]
+        pointer: dict[str, Any] = {"release_id": release, "status": standing_of(history), "history": acts}
         if release is not None:
             pointer["manifest_sha256"] = sha256(self._home(product) / "releases" / release / MANIFEST)
         write_text(self._home(product) / "windows" / f"{window_start}.json", to_json(pointer))
+
+    def _keep_manifest(self, product: str, release: str) -> None:
+        """Put a manifest where readers do not see it and the auditor does, before the release goes."""
+        text = self._manifest(product, release).read_text(encoding="utf-8")
+        write_text(self._restricted_manifest(product, release), text)
+
+    def _drop_withdrawn(self, product: str, window_start: date) -> bool:
+        """Delete the folders of what a window's pointer calls withdrawn; whether there was one."""
+        told = releases_of(self._pointer(product, window_start)["history"])
+        homes = [self._home(product) / "releases" / name for name, end in told.items() if end == "withdrawn"]
+        folders = [folder for folder in homes if folder.is_dir()]
+        for folder in folders:
+            remove_folder(folder, self.root / "published")
+        return bool(folders)
 
     def _drop_unnamed(self, product: str, window_start: date, past: set[str]) -> None:
         """Delete releases of a window that no pointer ever named: their publisher was killed right before it."""
@@ -272,19 +324,3 @@ def _write_release(bundle: Bundle, folder: Path) -> None:
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
     files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
     (folder / MANIFEST).write_text(sealed_manifest(bundle, files), encoding="utf-8")
-
-
-def _key(entry: dict[str, Any]) -> str:
-    """What names an act among those of its window."""
-    return f"{entry['at']} {entry['act']} {entry['release_id']}"
-
-
-def _entry(what: str, release_id: str, act: Act | None) -> dict[str, Any]:
-    return {
-        "act": what,
-        "release_id": release_id,
-        "by_name": act and act.by_name,
-        "reason": act and act.reason,
-        "at": datetime.now(UTC).isoformat(),
-        "user": getpass.getuser(),
-    }

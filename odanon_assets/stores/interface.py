@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
 Gate = Callable[[], None]  # raises when the release must not be published
+# What became of a window that was ever published; every other one is open.
+Standing = Literal["published", "withdrawn", "purged"]
 LEDGER_COLUMNS = (
     "release_id",
     "product",
@@ -59,8 +61,15 @@ class Store(Protocol):
     def publish(self, bundle: Bundle, gate: Gate, act: Act | None = None) -> bool:
         """Make a release visible; False when exactly this release is published already.
 
-        `gate` is called while the window is locked, right before anything is written. A window that holds
+        `gate` is called while the window is locked, right before anything is written. A window that shows or showed
         another release is refused (PRIVACY rule 4) unless an `act` says who replaces it and why.
+        """
+
+    def withdraw(self, product: str, window_start: date, act: Act) -> bool:
+        """Take back what a window shows: no table, figure or report of it is left for readers, who see that it was.
+
+        The ledger keeps every manifest, and another release may take its place by an `act`. False when the window
+        shows nothing, and no withdrawal that was cut off is to be finished.
         """
 
     def purge(self, product: str, window_start: date, act: Act) -> bool:
@@ -75,6 +84,9 @@ class Store(Protocol):
     def windows(self, product: str) -> list[str]:
         """Window starts that show a release, in order."""
 
+    def standings(self, product: str) -> dict[str, Standing]:
+        """What became of every window of a product that was ever published, by window start."""
+
     def flows(self, release_id: str) -> pd.DataFrame: ...
 
     def zones(self, release_id: str) -> "GeoDataFrame": ...
@@ -88,7 +100,7 @@ class Store(Protocol):
         """What no longer agrees with the sealed manifest; empty for an untouched release."""
 
     def ledger(self) -> pd.DataFrame:
-        """Every release ever published: visible, superseded or purged (LEDGER_COLUMNS)."""
+        """Every release ever published: visible, superseded, withdrawn or purged (LEDGER_COLUMNS)."""
 
     def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
         """Manifests of all releases ever published that share input with one of [start, end); see `shares_input`."""
@@ -97,7 +109,7 @@ class Store(Protocol):
         """Every act in order (AUDIT_COLUMNS)."""
 
     def query(self, sql: str) -> pd.DataFrame:
-        """The answer to one reading query on flows, zones, releases and metrics."""
+        """The answer to one reading query on flows, zones, releases, metrics and windows (with their standing)."""
 
     def flow(
         self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
@@ -173,14 +185,22 @@ def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:
 def refusal(product: str, window_start: date, current: str) -> OdanonError:
     """The answer to a second, different release of a window."""
     return OdanonError(
-        f"{product} {window_start} is already published as {current} and a release is"
-        " never changed; corrections belong in later windows"
+        f"{product} {window_start} is already published as {current} and a release is never changed;"
+        " `odanon supersede` shows whether a corrected one may take its place"
+    )
+
+
+def taken_back(product: str, window_start: date) -> OdanonError:
+    """The answer to a release of a withdrawn window that nobody answers for."""
+    return OdanonError(
+        f"{product} {window_start} was withdrawn and is not published again by itself;"
+        " `odanon supersede` shows whether a corrected release may take its place"
     )
 
 
 def closed(product: str, window_start: date) -> OdanonError:
-    """The answer to a release of a window that was purged, or one that was replaced before."""
+    """The answer to a release of a window that was purged, or one that was replaced or withdrawn before."""
     return OdanonError(
-        f"{product} {window_start} is closed: this release was superseded or purged, and what was withdrawn is"
-        " never published again"
+        f"{product} {window_start} is closed: this release was superseded, withdrawn or purged, and what was taken"
+        " away is never published again"
     )

@@ -17,12 +17,14 @@ from odanon_assets.stores.interface import (
     LEDGER_COLUMNS,
     Act,
     Gate,
+    Standing,
     closed,
     data_locks,
     days_near,
     ledger_row,
     refusal,
     shares_input,
+    taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
 
@@ -62,9 +64,9 @@ class PostgisStore:
             _lock_data(connection, bundle.manifest)
             manifest = sealed_manifest(bundle)
             current = _pointer(connection, bundle.product, bundle.window_start)
-            if current is not None and current.manifest == manifest and not current.purged:
+            if current is not None and current.manifest == manifest and current.standing == "published":
                 return False
-            if current is not None and (act is None or current.purged):
+            if current is not None and (act is None or current.standing == "purged"):
                 raise _refused(bundle, current)
             if _known(connection, bundle.release_id):
                 raise closed(bundle.product, bundle.window_start)
@@ -76,36 +78,49 @@ class PostgisStore:
             execute(connection, "SELECT odanon.ensure_product_view(:product)", {"product": bundle.product})
         return True
 
+    def withdraw(self, product: str, window_start: date, act: Act) -> bool:
+        return self._take_away("withdraw", product, window_start, act)
+
     def purge(self, product: str, window_start: date, act: Act) -> bool:
+        return self._take_away("purge", product, window_start, act)
+
+    def _take_away(self, what: str, product: str, window_start: date, act: Act) -> bool:
+        """Delete the tables of a window in one transaction; whether it showed a release."""
         check_name(product)
         with transaction(self.url) as connection:
             _lock(connection, product, window_start)
             current = _pointer(connection, product, window_start)
-            if current is None or current.purged:
+            if current is None or current.standing != "published":
                 return False
-            where = {"product": product, "window_start": window_start}
-            for statement in _PURGE:
+            where = {"product": product, "window_start": window_start, "withdrawn": what == "withdraw"}
+            for statement in _TAKE_AWAY:
                 execute(connection, statement, where)
-            _audit(connection, "purge", product, window_start, current.release_id, act)
+            _audit(connection, what, product, window_start, current.release_id, act)
         return True
 
     def released(self, product: str, window_start: date) -> str | None:
         with transaction(self.url) as connection:
-            current = _pointer(connection, product, window_start)
-        return None if current is None or current.purged else current.release_id
+            return execute(
+                connection,
+                "SELECT release_id FROM published.releases WHERE product = :product AND window_start = :window",
+                {"product": product, "window": window_start},
+            ).scalar_one_or_none()
 
     def window_folder(self, product: str, window_start: date) -> Path | None:
         """None: the tables are in the database."""
         return None
 
     def windows(self, product: str) -> list[str]:
+        return [day for day, standing in self.standings(product).items() if standing == "published"]
+
+    def standings(self, product: str) -> dict[str, Standing]:
         with transaction(self.url) as connection:
             found = execute(
                 connection,
-                "SELECT window_start FROM published.release_window WHERE product = :product AND NOT purged ORDER BY 1",
+                "SELECT window_start, status FROM published.windows WHERE product = :product ORDER BY 1",
                 {"product": product},
             )
-            return [day.isoformat() for day in found.scalars()]
+            return {day.isoformat(): status for day, status in found}
 
     def flows(self, release_id: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
@@ -148,7 +163,11 @@ class PostgisStore:
 
     def report(self, release_id: str) -> str:
         with transaction(self.url) as connection:
-            return _release(connection, release_id).report
+            shown = execute(
+                connection, "SELECT report FROM published.reports WHERE release_id = :id", {"id": release_id}
+            ).scalar_one_or_none()
+            # Readers may see what is visible; a release that was replaced is for the publisher.
+            return shown if shown is not None else _release(connection, release_id).report
 
     def manifest_text(self, release_id: str) -> str:
         with transaction(self.url) as connection:
@@ -163,8 +182,8 @@ class PostgisStore:
         with transaction(self.url) as connection:
             rows = execute(
                 connection,
-                "SELECT r.manifest, CASE WHEN r.report IS NULL THEN 'purged' WHEN w.release_no IS NULL"
-                " THEN 'superseded' ELSE 'visible' END FROM published.release r"
+                "SELECT r.manifest, CASE WHEN r.withdrawn THEN 'withdrawn' WHEN r.report IS NULL THEN 'purged'"
+                " WHEN w.release_no IS NULL THEN 'superseded' ELSE 'visible' END FROM published.release r"
                 " LEFT JOIN published.release_window w USING (release_no)"
                 " ORDER BY r.product, r.window_start, r.release_no",
             ).all()
@@ -237,14 +256,15 @@ class PostgisStore:
         return pd.DataFrame(found, columns=["zone", "area", "share"])
 
 
-_PURGE = (
+_TAKE_AWAY = (
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.metric m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
-    "UPDATE published.release SET report = NULL WHERE product = :product AND window_start = :window_start",
+    "UPDATE published.release SET report = NULL, withdrawn = :withdrawn WHERE report IS NOT NULL"
+    " AND product = :product AND window_start = :window_start",
     "UPDATE published.release_window SET purged = true WHERE product = :product AND window_start = :window_start",
     "DELETE FROM published.zone z WHERE NOT EXISTS (SELECT FROM published.release_zone m WHERE m.zone_no = z.zone_no)",
 )
@@ -268,15 +288,17 @@ def _lock_data(connection: "Connection", manifest: dict[str, Any]) -> None:
 def _pointer(connection: "Connection", product: str, window_start: date) -> Any:
     return execute(
         connection,
-        "SELECT r.release_id, r.manifest, w.purged FROM published.release_window w"
-        " JOIN published.release r USING (release_no) WHERE w.product = :product AND w.window_start = :window",
+        "SELECT r.release_id, r.manifest, w.status AS standing FROM published.windows w"
+        " JOIN published.release r USING (release_id) WHERE w.product = :product AND w.window_start = :window",
         {"product": product, "window": window_start},
     ).one_or_none()
 
 
 def _refused(bundle: Bundle, current: Any) -> OdanonError:
-    if current.purged:
+    if current.standing == "purged":
         return closed(bundle.product, bundle.window_start)
+    if current.standing == "withdrawn":
+        return taken_back(bundle.product, bundle.window_start)
     return refusal(bundle.product, bundle.window_start, current.release_id)
 
 
@@ -290,13 +312,14 @@ def _release(connection: "Connection", release_id: str) -> Any:
         connection, "SELECT * FROM published.release WHERE release_id = :id", {"id": release_id}
     ).one_or_none()
     if found is None or found.report is None:
-        raise OdanonError(f"there is no release {release_id[:100]!r} in the database, or it was purged")
+        raise OdanonError(f"there is no release {release_id[:100]!r} in the database, or it was withdrawn or purged")
     return found
 
 
 def _point(connection: "Connection", bundle: Bundle, release_no: int, *, replacing: bool) -> None:
     statement = (
-        "UPDATE published.release_window SET release_no = :no WHERE product = :product AND window_start = :window"
+        "UPDATE published.release_window SET release_no = :no, purged = false"
+        " WHERE product = :product AND window_start = :window"
         if replacing
         else "INSERT INTO published.release_window (product, window_start, release_no) VALUES (:product, :window, :no)"
     )

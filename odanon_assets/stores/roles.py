@@ -29,6 +29,8 @@ TABLES: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
     "published.releases": (_READ, _READ, _READ),
     "published.metrics": (_READ, _READ, _READ),
     "published.desire_lines": (_READ, _READ, _READ),
+    "published.windows": (_READ, _READ, _READ),
+    "published.reports": (_READ, _READ, _READ),
     "work.audit_log": (_NONE, _ADD, _ADD),
     "work.schema_version": (_NONE, _READ, _READ),
 }

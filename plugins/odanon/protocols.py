@@ -182,3 +182,10 @@ class Notifier(Protocol):
     """Tells people of failed runs (`odanon.notifiers`)."""
 
     def notify(self, alert: "Alert") -> None: ...
+
+
+@runtime_checkable
+class ChecksItself(Protocol):
+    """A notifier that can look whether it could tell anybody, without telling anything (`odanon check --environment`)."""
+
+    def check(self) -> None: ...

@@ -32,6 +32,9 @@ class Faulty:
     def purge(self, product: str, window_start: Any, act: Any) -> bool:
         return True if self.fault == "purge" else self.inner.purge(product, window_start, act)
 
+    def withdraw(self, product: str, window_start: Any, act: Any) -> bool:
+        return True if self.fault == "withdraw" else self.inner.withdraw(product, window_start, act)
+
     def report(self, release_id: str) -> str:
         return self.inner.report(release_id) + (" " if self.fault == "report" else "")
 
@@ -42,6 +45,7 @@ class Faulty:
         ("gate", "what the gate refuses is published"),
         ("always new", "the same release twice"),
         ("purge", "a purged window still shows a release"),
+        ("withdraw", "a withdrawn window still shows a release"),
         ("report", "the report comes back changed"),
     ],
 )

@@ -28,9 +28,9 @@ SMALL: dict[str, Any] = {
 def small_product(folder: Path, **changes: Any) -> Product:
     """Write the small product, with changes, into a folder of product files, or the one of a workspace, and load it.
 
-    The process that publishes finds it there by its name.
+    None removes a key. The process that publishes finds it there by its name.
     """
     home, told = folder / "pipelines" if (folder / "pipelines").is_dir() else folder, {**SMALL, **changes}
     path = home / f"{told['product']}.yaml"
-    path.write_text(yaml.safe_dump(told))
+    path.write_text(yaml.safe_dump({key: value for key, value in told.items() if value is not None}))
     return load_product(path)

@@ -24,6 +24,9 @@ def read_table(
         Path | None, typer.Option(help="Where the tiles lie: a polygon layer, or a table with id, lat, lon.")
     ] = None,
     zone_id: Annotated[str, typer.Option(help="Column of --zones with the tile's label.")] = "id",
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows whose tile --zones does not have.")
+    ] = False,
     resolution: Annotated[int, typer.Option(min=0, max=15, help="H3 resolution of coordinates.")] = 9,
 ) -> TableInput:
     """The table as it will be read."""
@@ -39,6 +42,7 @@ def read_table(
         zones=zones,
         zone_id=zone_id,
         resolution=resolution,
+        drop_missing=drop_missing,
     )
 
 

@@ -69,6 +69,11 @@ class Promise:
         return self.sentence if budgeted else f"{self.sentence}; how many trips are left out is not limited"
 
     @property
+    def who(self) -> str:
+        """What k counts, in a word that people use."""
+        return {"persons": "people", "population": "people"}.get(self.unit, self.unit)
+
+    @property
     def sentence(self) -> str:
         """The promise in words for the readers of a release."""
         if self.unit == "trips":

@@ -37,6 +37,16 @@ class Email:
                 f"the alert could not be mailed ({type(error).__name__}); check the server in {self.server_variable}"
             ) from None
 
+    def check(self) -> None:
+        """Whether the server can be reached and lets us in; nothing is sent."""
+        try:
+            with self._connection() as server:
+                server.noop()
+        except (OSError, smtplib.SMTPException) as error:
+            raise OdanonError(
+                f"the mail server cannot be used ({type(error).__name__}); check it in {self.server_variable}"
+            ) from None
+
     def _connection(self) -> smtplib.SMTP:
         url = urlsplit(os.environ.get(self.server_variable, ""))
         if url.scheme not in ("smtp", "smtps") or not url.hostname:

@@ -22,10 +22,18 @@ class Webhook:
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
     )
 
-    def notify(self, alert: Alert) -> None:
+    def check(self) -> None:
+        """Whether there is an address; it is not asked, since it would take the question for an alert."""
+        self._address()
+
+    def _address(self) -> str:
         address = os.environ.get(self.url_variable, "")
         if not address.startswith(("http://", "https://")):
             raise OdanonError(f"{self.url_variable} holds no http address; set it to the webhook's")
+        return address
+
+    def notify(self, alert: Alert) -> None:
+        address = self._address()
         days = [{"day": day, "error": sentence} for day, sentence in alert.days]
         body = {"text": alert.text, "product": alert.product, "days": days, "link": alert.link}
         request = urllib.request.Request(

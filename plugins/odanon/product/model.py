@@ -214,6 +214,17 @@ class Schedule(Section):
         return value
 
 
+_UNUSED = "dwell"  # the detector of a source without traces, which is never asked
+
+
+def _gives_traces(source: Any) -> bool:
+    """Whether a source needs stay points to be found, told by its name; what is no source is refused elsewhere."""
+    name = source.get("plugin") if isinstance(source, dict) else source
+    if name not in registry.names("source"):
+        return True
+    return getattr(registry.find("source", name).cls, "enters", "traces") == "traces"
+
+
 class Product(Section):
     """One data product: from raw traces to published tables."""
 
@@ -225,6 +236,7 @@ class Product(Section):
         description="trial: runs go as far as the gate and publish nothing; live: what the gate lets pass is published",
     )
     start: Day = Field(description="first day of the product, such as 2026-03-02")
+    end: Day | None = Field(None, description="last day of a product that is closed; none: it goes on")
     timezone: str = Field(description="IANA time zone that defines the days, such as Europe/Paris")
     source: Source
     dataset: str | None = Field(
@@ -236,7 +248,7 @@ class Product(Section):
     context: Duration = Field(
         timedelta(hours=6), description="time read before and after a day, so that stays across midnight are whole"
     )
-    staypoints: Staypoints
+    staypoints: Staypoints  # a source of ready trips or OD rows needs none
     trips: Trips = Trips()
     zoning: Zoning
     od: OD = OD()
@@ -272,8 +284,14 @@ class Product(Section):
     def _defaults(cls, value: Any) -> Any:
         if isinstance(value, dict):
             defaults = {"engine": "local", "metrics": ["generalisation", "reconstruction", "areas"], "alerts": ["log"]}
-            value = {**defaults, **value}
+            value = {**defaults, **({} if _gives_traces(value.get("source")) else {"staypoints": _UNUSED}), **value}
         return value
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> "Product":
+        if self.end is not None and self.end < self.start:
+            raise ValueError(f"end {self.end} lies before start {self.start}; swap or correct them")
+        return self
 
     @model_validator(mode="after")
     def _person_protection(self) -> "Product":

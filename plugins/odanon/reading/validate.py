@@ -4,6 +4,9 @@ Kept + duplicates + outside the window + quarantined = read, always. The reasons
 a row that is wrong in two ways counts under the first. The last two need a person's other points: they are
 found once a bucket of people is sorted (`odanon.reading.plausible`).
 
+A file may hold other days than the one that is read: their rows are outside the window. Only what is later than both the
+window and the present is `in_the_future`.
+
 A time without a zone, and a wall-clock time that the declared zone has twice or never (the nights on which clocks
 change), cannot be placed: both count as `no_time_zone`.
 """
@@ -82,10 +85,10 @@ def validate(
         return points.loc[[], columns]
     points, kinds = with_persons(points, spelling)
     opens, closes = _utc(start), _utc(end)
-    rows = _Rows.of(points)
-    good = rows.good(closes + _DAY)
+    rows, latest = _Rows.of(points), max(closes, _utc(datetime.now(UTC))) + _DAY
+    good = rows.good(latest)
     if not good.all():
-        for reason, count in rows.take(~good).count_reasons(closes + _DAY).items():
+        for reason, count in rows.take(~good).count_reasons(latest).items():
             tally.reasons[reason] += count
     inside = (rows.time >= opens) & (rows.time < closes)
     tally.outside_window += int((good & ~inside).sum())

@@ -6,6 +6,7 @@
   const zones = odanon.readZones(data.zones);
   const flows = odanon.readFlows(data.flows, zones);
   const bins = data.bins;
+  const who = odanon.who(data);
   const opposite = { origin: "destination", destination: "origin" };
   const wholeWindow = bins.every((bin) => /^\d\d:\d\d/.test(bin.label)) ? "All day" : "All times";
   const mostLines = 40;
@@ -108,7 +109,7 @@
     const row = byZone.get(zone);
     const lines = [el("bdi", {}, zones[zone].id), count(row.trips, "trip", "trips")];
     if (row.coarse) lines.push(`${percent(row.coarse / row.trips)} of them told coarsely, as rests`);
-    if (state.zone >= 0 && data.bands.length) lines.push(`${bandOf(row)} people per time bin`);
+    if (state.zone >= 0 && data.bands.length) lines.push(`${bandOf(row)} ${who} per time bin`);
     if (state.zone < 0) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
     lines.push(sizeOf(zone));
     if (state.measure === "density") lines.push(`${number(values.get(zone))} trips per km² here`);
@@ -153,7 +154,7 @@
     map.legend(
       `${capital(what)}, ${state.measure === "density" ? "trips per km²" : "trips"}`,
       classes,
-      "none, or too few people",
+      `none, or too few ${who}`,
     );
   };
 
@@ -216,7 +217,7 @@
     show: (row) => zones[row[key]].id,
   });
   const trips = { name: "Trips", main: true, value: (row) => row.trips, show: (row) => number(row.trips) };
-  const people = { name: "People", value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };
+  const people = { name: capital(who), value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };
   const tiles = { name: "Tiles", value: (row) => zones[row.zone].tiles, show: (row) => number(zones[row.zone].tiles) };
   const coarse = {
     name: "Coarse",

@@ -24,6 +24,7 @@ const odanon = {};
   odanon.number = (value) => (Number.isInteger(value) ? whole : short).format(value);
   odanon.axisNumber = (value) => (value < 10000 ? odanon.number(value) : compact.format(value));
   odanon.percent = (share) => `${share && share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+  odanon.who = (data) => (data.release.parameters.unit === "vehicles" ? "vehicles" : "people");
   odanon.count = (n, one, many) => `${odanon.number(n)} ${n === 1 ? one : many}`;
 
   // The start (1, 2 or 5 times a power of ten) of the step that fits `span` about `parts` times.

@@ -91,17 +91,18 @@
         trips[band] += data.flows.trips[i];
       }
     });
+    const who = odanon.who(data);
     const series = [
       { name: "flows", class: "fill-plain", values: shares(flows) },
       { name: "trips", class: "fill-soft", values: shares(trips) },
     ];
     odanon.bars(byId("people-bands")).show({
-      name: "Flows and trips by band of people",
-      x: "people behind the flow",
+      name: `Flows and trips by band of ${who}`,
+      x: `${who} behind the flow`,
       labels: data.bands,
       series,
       format: percent,
-      tip: (i) => [`${data.bands[i]} people`, ...series.map((s) => `${percent(s.values[i])} of the ${s.name}`)],
+      tip: (i) => [`${data.bands[i]} ${who}`, ...series.map((s) => `${percent(s.values[i])} of the ${s.name}`)],
     });
   };
 

@@ -72,6 +72,8 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
         steps=_steps(facts),
         cards=_cards(facts),
         timezone=text(facts["timezone"]),
+        who=_who(facts),
+        Who=_who(facts).capitalize(),
         parameters=table_rows(facts["parameters"]),
         risks=_risks(facts),
         metrics=table_rows({name: value for name, value in facts["metrics"].items() if not name.startswith(_RISK)}),
@@ -108,7 +110,7 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     )
     omitted += f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
     return (
-        f"This release {_MEASURED.get(rule['unit'], 'says how many trips people made')} from one area to another {when} the window that starts on"
+        f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another {when} the window that starts on"
         f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"
         f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
         f"{omitted}. {_split(facts)}{_noise(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
@@ -138,10 +140,16 @@ def _warning(facts: Mapping[str, Any]) -> str:
     return (_TRIAL if facts.get("trial") else "") + (_TRIPS_ALONE if facts["parameters"]["unit"] == "trips" else "")
 
 
+def _who(facts: Mapping[str, Any]) -> str:
+    """What is counted as one."""
+    return "vehicles" if facts["parameters"]["unit"] == "vehicles" else "people"
+
+
 def _steps(facts: Mapping[str, Any]) -> str:
     """The way from raw data to published flows, as rounded counts."""
     counts = facts.get("input_counts") or {}
-    steps = [(counts[key], label) for key, label in _STEPS.items() if counts.get(key) is not None]
+    words = {**_STEPS, "people": _who(facts)}
+    steps = [(counts[key], label) for key, label in words.items() if counts.get(key) is not None]
     steps.append((facts["metrics"]["flows"], "published flows"))
     return "".join(f"<li><strong>{text(in_words(n))}</strong> {label}</li>" for n, label in steps)
 
@@ -150,7 +158,7 @@ def _cards(facts: Mapping[str, Any]) -> str:
     metrics, declared = facts["metrics"], facts["figures"]
     headlines = sorted(name for name, said in declared.items() if said["headline"] and name not in _FIRST_CARDS)
     wanted = [name for name in (*_FIRST_CARDS, *headlines) if metrics.get(name) is not None and name in declared]
-    cards = [_card(_value(metrics[name], declared[name]), *_words(declared[name])) for name in wanted]
+    cards = [_card(_value(metrics[name], declared[name]), *_words(declared[name], _who(facts))) for name in wanted]
     sides = [metrics.get("origin_areas"), metrics.get("destination_areas")]
     if None not in sides:
         cards.insert(
@@ -159,8 +167,10 @@ def _cards(facts: Mapping[str, Any]) -> str:
     return "".join(cards)
 
 
-def _words(declared: Mapping[str, Any]) -> tuple[str, str]:
-    return text(declared["label"]), text(declared["meaning"])
+def _words(declared: Mapping[str, Any], who: str) -> tuple[str, str]:
+    """Label and meaning of a figure, of whatever is counted as one."""
+    label, meaning = (declared[name].replace("people", who) for name in ("label", "meaning"))
+    return text(label), text(meaning)
 
 
 def _value(value: Any, declared: Mapping[str, Any]) -> str:

@@ -1,5 +1,8 @@
 """What may be told of a figure, in the manifest or on the platform's pages (PRIVACY rules 15 and 23)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from odanon.model.figure import Figure
 from odanon.risk.bands import coarse, lower_edge, rounded, rounded_down
 
@@ -31,3 +34,9 @@ def told(figure: Figure, value: float, k: int, left_out: int | None, digits: int
 def coarse_share(share: float, behind: int, k: int) -> float:
     """A share of what was left out with one digit; 0 when fewer than k people, or rows, are behind it."""
     return coarse(share) if behind >= k else 0.0
+
+
+def told_reasons(figures: Mapping[str, Any], k: int) -> str:
+    """Why rows were put into quarantine, the most frequent reason first; none that fewer than k rows have, and no count."""
+    known = sorted((-count, reason) for reason, count in figures.get("reasons", {}).items() if count >= k)
+    return f" (mostly {', '.join(reason for _, reason in known)})" if known else ""

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.tiles import Tiles, distinct_labels, unplaced
-from odanon.protocols import HierarchyBuilder, Zoning
+from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
+from odanon.reading.files import shown
 from odanon.reading.persons import persons
 
 _TABLES = (".csv", ".parquet")
+_NAMED = 25  # zones that a sentence lists
 _log = logging.getLogger("odanon")
 
 
@@ -41,7 +44,7 @@ class TableInput:
     """Which table, which of its columns mean what, and the zones and hierarchy under it.
 
     `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
-    `resolution`. With a `segment` column, `only` reads the rows of one of its values.
+    `resolution`. Rows of zones that `zones` lacks are refused, or left out with `drop_missing`. With a `segment` column, `only` reads the rows of one of its values.
     """
 
     path: Path
@@ -55,6 +58,7 @@ class TableInput:
     zones: Path | None = None
     zone_id: str = "id"
     resolution: int = 9
+    drop_missing: bool = False
     segment: str | None = None
     only: str | None = None
 
@@ -64,6 +68,7 @@ class TableInput:
         segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
         if self.only is not None:
             rows = rows[rows["segment"] == self.only]
+        rows = self._with_polygons(rows)
         tiles, tree = self.map(rows)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
@@ -143,20 +148,45 @@ class TableInput:
         Of given zones all count, whether the table names them or not.
         """
         labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
-        zoning = self._zoning(labels)
+        zoning = self._zoning or self._cells(labels)
         builder = self._builder(placed=zoning is not None)
         if zoning is not None:
             return tree_over(zoning, builder, labels)
         tiles = unplaced(labels)
         return tiles, builder.build(tiles)
 
-    def _zoning(self, labels: ObjectArray) -> Zoning | None:
+    def _with_polygons(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows between zones that the layer of polygons has; others are named, and left out if so asked."""
+        zoning = self._zoning
+        if zoning is None or not isinstance(zoning, KnowsEveryTile):
+            return rows
+        outside = {side: ~rows[side].isin(zoning.every_label) for side in ("origin", "destination")}
+        strangers = sorted({label for side, out in outside.items() for label in rows[side][out]})
+        if not strangers:
+            return rows
+        names = ", ".join(map(shown, strangers[:_NAMED])) + (" ..." if len(strangers) > _NAMED else "")
+        what = f"{self.path}: {len(strangers)} zones are not in {self.zones}: {names}"
+        if not self.drop_missing:
+            raise OdanonError(f"{what}; add them there, or leave their rows out with --drop-missing")
+        kept = rows[~(outside["origin"] | outside["destination"])]
+        if kept.empty:
+            raise OdanonError(f"{what}; no row is left without them")
+        _log.warning("%s; %d of %d rows are left out", what, len(rows) - len(kept), len(rows))
+        return kept
+
+    @cached_property
+    def _zoning(self) -> Zoning | None:
+        """The given zones: polygons, or points and the ground nearest to them."""
+        if self.zones is None:
+            return None
+        kind = "voronoi" if self.zones.suffix in _TABLES else "polygons"
+        where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
+        return registry.create("zoning", kind, where)
+
+    def _cells(self, labels: ObjectArray) -> Zoning | None:
+        """The zoning of labels that are H3 cells."""
         import h3
 
-        if self.zones is not None:
-            kind = "voronoi" if self.zones.suffix in _TABLES else "polygons"
-            where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
-            return registry.create("zoning", kind, where)
         if all(h3.is_valid_cell(label) for label in labels):
             return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])})
         return None

@@ -18,6 +18,9 @@ class PolygonZoning:
     path: Path = parameter(..., "vector layer (GeoPackage, shapefile, GeoJSON or GeoParquet) in any known CRS")
     id: str = parameter(..., "column with the zone id; rows that share an id become one zone")
     layer: str | None = parameter(None, "layer name, for files that hold several")
+    drop_missing: bool = parameter(
+        False, "leave out ready trips and OD rows whose zone has no polygon, however many; else they stop the day"
+    )
 
     @cached_property
     def _zones(self) -> tuple[ObjectArray, ObjectArray]:

@@ -9,6 +9,7 @@ import h3
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 from shapely.geometry import box
 from typer.testing import CliRunner
 
@@ -244,3 +245,15 @@ def test_figures_that_could_not_be_measured_are_not_printed(capsys: pytest.Captu
     assert capsys.readouterr().out == ""
     _print_figures({"min_persons": 12.0}, noisy=False)
     assert capsys.readouterr().out.startswith("12 ")
+
+
+def test_zones_without_a_polygon_are_named_and_their_rows_left_out_if_so_asked(tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    squares = geopandas.GeoSeries([shapely.box(4 + n / 10, 45, 4.1 + n / 10, 45.1) for n in range(3)], crs="EPSG:4326")
+    geopandas.GeoDataFrame({"id": names}, geometry=squares).to_file(tmp_path / "zones.gpkg")
+    rows = pd.DataFrame({"origin": [*names, "abroad", "a"], "destination": [*names[::-1], "a", "by sea"], "trips": 50})
+    told = ("--count", "trips", "--unit", "trips", "--hierarchy", "ward", "--zones", str(tmp_path / "zones.gpkg"))
+    sentence = refusal(rows, tmp_path, *told)
+    assert f"2 zones are not in {tmp_path}/zones.gpkg: abroad, by sea; add them there" in sentence
+    out = run(rows, tmp_path, *told, "--drop-missing")
+    assert pd.read_parquet(out / "flows.parquet")["trips"].sum() == 150

@@ -45,9 +45,19 @@ def test_defaults_are_filled_in(tmp_path: Path) -> None:
     assert product.anonymize.parameters["k"] == 10
 
 
+@pytest.mark.parametrize("source", [{"plugin": "trips", "path": "x"}, {"plugin": "od", "path": "x", "person": "p"}])
+def test_ready_rows_need_no_stay_points_and_traces_do(tmp_path: Path, source: dict[str, Any]) -> None:
+    path = write(tmp_path, source=source, staypoints=None)
+    assert load_product(path).source.instance.enters == source["plugin"]
+    plain = json.loads(json.dumps(yaml.safe_load(path.read_text()), default=str))
+    jsonschema.validate(plain, json.loads(product_schema()))
+    assert "staypoints" in message(write(tmp_path, staypoints=None))
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ({"end": "2020-01-01"}, "end 2020-01-01 lies before start"),
         ({"anonymize": {"plugin": "atg-joint", "k": 1}}, "mine.yaml: anonymize.k = 1: too small; give 2 or more"),
         (
             {"anonymize": {"plugin": "atg-joint", "suppression": 1.5}},

@@ -1,6 +1,6 @@
 """Quarantine: every bad row is counted once, nothing is lost (PRIVACY rule 11)."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -96,3 +96,14 @@ def test_every_row_is_kept_or_counted(rows: list[tuple]) -> None:
     assert tally.read == len(kept) + tally.outside_window + tally.quarantined
     assert (kept["person"] == "p").all()
     assert kept[["lat", "lon"]].abs().le([90, 180]).all(axis=None)
+
+
+def test_rows_of_other_days_of_one_large_file_are_outside_and_not_from_the_future() -> None:
+    later = datetime.now(UTC) - timedelta(days=1)
+    times = [NOON, pd.Timestamp("2026-02-01T12:00:00Z"), pd.Timestamp("2026-03-20T12:00:00Z"), pd.Timestamp(later)]
+    tally = Tally()
+    assert len(validate(points(time=times), START, END, tally)) == 1
+    assert (tally.outside_window, tally.quarantined) == (3, 0)
+    ahead = datetime.now(UTC) + timedelta(days=400)  # a day that is simulated ahead of the clock has its own future
+    day = datetime(ahead.year, ahead.month, ahead.day, tzinfo=UTC)
+    assert len(validate(points(time=[pd.Timestamp(day)]), day, day + timedelta(days=1), tally)) == 1

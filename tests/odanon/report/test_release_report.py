@@ -187,6 +187,14 @@ def test_a_threshold_on_trips_is_called_what_it_is(small_release):
     assert set(Page(page).data["flows"]["band"]) == {-1}
 
 
+def test_vehicles_are_not_called_people(small_release):
+    flows, zones, release = small_release
+    page = render_release(flows, zones, {**release, "parameters": {**release["parameters"], "unit": "vehicles"}})
+    assert "says how many trips vehicles made" in page
+    assert "<strong>Vehicles behind a flow</strong>" in page
+    assert "</strong> vehicles</li>" in page  # what went in
+
+
 def test_not_a_number_and_dates_become_plain_json(small_release):
     flows, zones, release = small_release
     metrics = {**release["metrics"], "reconstruction_loss": float("nan"), "flows": np.int64(7)}

@@ -22,6 +22,7 @@ from odanon_assets.chain.od import od, read_rows
 from odanon_assets.chain.staypoints import staypoints
 from odanon_assets.chain.traces import traces
 from odanon_assets.chain.trips import trips
+from odanon_assets.checks.volumes import trips_add_up
 from odanon_assets.lake.lake import Lake
 
 DAY = date(2026, 3, 2)
@@ -268,6 +269,30 @@ def test_zones_that_ready_rows_name_may_be_unknown_too(
     assert found == {("west", "east")} | apart
     with pytest.raises(OdanonError, match="lie outside the zoning"):
         run(small_product(tmp_path, od=rules, checks={"max_unknown_zone": 0.4}, **told), tmp_path / "limit")
+
+
+@pytest.mark.parametrize("plugin", ["trips", "od"])
+def test_zones_without_a_polygon_are_named_where_many_use_them_and_dropped_if_so_asked(
+    plugin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    when = pd.to_datetime(["2026-03-02 08:00"] * 16, utc=True)
+    columns = {"trips": {"start": when, "end": when}, "od": {"time_bin": when, "trips": 1}}
+    pairs = {"origin": ["west"] * 16, "destination": ["mars"] * 6 + ["home of ann"] + ["east"] * 9}
+    pd.DataFrame({"person": list("abcdefghijklmnop"), **columns[plugin], **pairs}).to_parquet(tmp_path / "rows.parquet")
+    names = {"origin": "origin", "destination": "destination", "person": "person"}
+    source = {"plugin": plugin, "path": str(tmp_path / "rows.parquet"), **names}
+    told = {"source": source, "staypoints": None, **two_squares(tmp_path)}
+    with pytest.raises(OdanonError, match=r"lie outside the zoning.*the zoning has no zone mars; a zoning") as refused:
+        run(small_product(tmp_path, **told), tmp_path / "stopped")
+    assert "ann" not in str(refused.value)
+    told["zoning"] = {**told["zoning"], "drop_missing": True}
+    product = small_product(tmp_path, **told)
+    rows, lake = run(product, tmp_path)
+    assert rows["trips"].sum() == 9
+    figures = lake.figures("small", "od", DAY)
+    assert (figures["unknown_zone_share"], figures["missing_zone_dropped"], figures["dropped_people"]) == (0, 7, 7)
+    assert trips_add_up(product, lake, DAY).passed
 
 
 def test_areas_of_polygons_are_measured_in_square_kilometres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from odanon_assets.checks.catalogue import CHECKS
 from odanon_assets.checks.check import Verdict
 from odanon_assets.checks.columns import TABLES
 from odanon_assets.lake.lake import Lake
-from odanon_assets.platform.metadata import stage_metadata, table_metadata
+from odanon_assets.platform.metadata import report_metadata, stage_metadata, table_metadata
 
 DAY = date(2026, 4, 1)
 
@@ -136,13 +136,15 @@ def test_the_fewest_people_are_told_as_the_edge_of_their_band(smallest: int, k: 
     assert shown.get("min_people", k) in (k, 2 * k, 5 * k, 10 * k)
 
 
-def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    figures = {"folder": "/data/published/small/releases/r1", "Gbar": float("nan"), "fresh": True}
-    shown = stage_metadata("published", figures, 10)
-    assert shown["report"].value == "/data/published/small/releases/r1/report.html"
-    assert "Gbar" not in shown
+def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(
+    product: Product, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = {"folder": "/data/published/small/releases/r1", "release_id": "r1", "Gbar": float("nan"), "fresh": True}
+    assert "Gbar" not in stage_metadata("published", figures, 10)
+    path = report_metadata(product, "published", DAY, figures)["report"]
+    assert path.value == "/data/published/small/releases/r1/report.html"
     monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
-    linked = stage_metadata("published", figures, 10)["report"]
+    linked = report_metadata(product, "published", DAY, figures)["report"]
     assert linked.value == "https://maps.example/published/small/releases/r1/report.html"
 
 

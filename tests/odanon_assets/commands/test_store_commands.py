@@ -1,4 +1,4 @@
-"""`odanon sql`, `flow`, `export`, `integrity`, `supersede`, `purge` and `odanon db` as a person meets them."""
+"""`odanon sql`, `flow`, `export`, `integrity`, `supersede`, `withdraw`, `purge` and `odanon db` as a person meets them."""
 
 import json
 from datetime import date
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 from bundles import accept, bundle
+from dagster import AssetKey
 from product_example import small_product
 from shapely.geometry import box, mapping
 from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.errors import OdanonError
+from odanon_assets.platform.launch import open_instance, run_days
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
@@ -115,8 +117,6 @@ def test_a_day_runs_into_postgis_and_can_be_superseded(
     workspace: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole chain with the database as its store."""
-    from odanon_assets.platform.launch import run_days
-
     monkeypatch.setenv("ODANON_DB_URL", database)
     publish = {"store": "postgis", "url": "${ODANON_DB_URL}"}
     product = small_product(workspace / "pipelines", publish=publish)
@@ -126,13 +126,17 @@ def test_a_day_runs_into_postgis_and_can_be_superseded(
     first = store.released("small", DAYS[0])
     assert first is not None
     assert store.problems(first) == []
+    with open_instance() as instance:
+        event = instance.get_latest_materialization_event(AssetKey(["small", "published"]))
+    report = Path(event.asset_materialization.metadata["report"].value)  # a link in the UI
+    assert report.read_text() == store.report(first)
     (skipped,) = run_days(product, [DAYS[0]], resume=True)
     assert skipped.skipped
     other = small_product(workspace / "pipelines", publish=publish, anonymize={"plugin": "atg-joint", "k": 12})
     (refused,) = run_days(other, [DAYS[0]], resume=False)
     assert str(first) in refused.error
     act = ("supersede", "small", "--date", "2026-03-02", "--by", "Ada", "--reason", "k was too small")
-    with pytest.raises(OdanonError, match=f"not published: nested-difference: .*{first}"):
+    with pytest.raises(OdanonError, match=f"the auditor says no: nested-difference: .*{first}"):
         called(*act)  # who has both can subtract
     assert store.released("small", DAYS[0]) == first
     same = {"plugin": "atg-joint", "k": 5, "max_tiles": 100_000}  # a limit that changes no flow
@@ -144,5 +148,8 @@ def test_a_day_runs_into_postgis_and_can_be_superseded(
     assert second != first
     assert str(second) in shown
     assert store.audit_log()["act"].tolist() == ["publish", "supersede"]
+    assert report.read_text() == store.report(str(second))
+    called("withdraw", *act[1:])
+    assert not report.exists()
     written = b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
     assert database.encode() not in written  # the address stays out of events and logs

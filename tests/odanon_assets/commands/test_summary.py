@@ -42,7 +42,7 @@ def test_a_refused_rerun_leaves_the_published_figures_and_advises_to_supersede(w
     assert "at least 5 distinct persons" in again.output
     assert "--resume" not in again.output
     assert "2026-03-02: published before and left as it was" in again.output
-    assert "odanon supersede small --date 2026-03-02 --by NAME --reason WHY" in again.output
+    assert "odanon supersede small --date 2026-03-02" in again.output
 
 
 def test_a_failed_day_is_resumed_and_a_purged_one_is_not(workspace: Path) -> None:
@@ -58,6 +58,24 @@ def test_a_failed_day_is_resumed_and_a_purged_one_is_not(workspace: Path) -> Non
     assert closed.exit_code == 1
     assert "2026-03-02: purged, and never published again" in closed.output
     assert "--resume" not in closed.output
+
+
+def test_a_withdrawn_day_waits_for_a_person(workspace: Path) -> None:
+    made_with(workspace, k=5)
+    who = ("--by", "Ada", "--reason", "half of it was missing")
+    assert "2026-03-02 was never published" in str(called("withdraw", "small", "--date", "2026-03-02", *who).exception)
+    assert "is not published, so nothing can be replaced" in str(
+        called("supersede", "small", "--date", "2026-03-02").exception
+    )
+    assert called("run", "small").exit_code == 0
+    assert called("withdraw", "small", "--date", "2026-03-02", *who).exit_code == 0
+    resumed = called("run", "small", "--resume")
+    assert resumed.exit_code == 0
+    assert "2026-03-02  withdrawn before, skipped" in resumed.output
+    again = called("run", "small")
+    assert again.exit_code == 1
+    assert "was withdrawn and is not published again by itself" in again.output
+    assert "2026-03-02: withdrawn before; what would take its place" in again.output
 
 
 def summary_of(workspace: Path, **manifest: Any) -> str:

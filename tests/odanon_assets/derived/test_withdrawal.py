@@ -252,9 +252,9 @@ def test_nothing_is_made_from_a_day_that_is_purged_meanwhile(
     product, store = town
     for module, name, day in ((months, "write_figures", GONE), (export_module, "_described", DAYS[0])):
         monkeypatch.setattr(module, name, _purging_first(day, getattr(module, name)))
-    with pytest.raises(OdanonError, match=f"{GONE} was purged or replaced meanwhile"):
+    with pytest.raises(OdanonError, match=f"{GONE} was taken away or replaced meanwhile"):
         make_month(product, MARCH, store)
-    with pytest.raises(OdanonError, match=f"{DAYS[0]} was purged or replaced meanwhile"):
+    with pytest.raises(OdanonError, match=f"{DAYS[0]} was taken away or replaced meanwhile"):
         export(store, "town", tmp_path / "out", [Format.csv], None, None)
     assert not month_folder(product, MARCH).exists()
     assert list(tmp_path.rglob("flows.csv")) == []
@@ -287,7 +287,7 @@ def test_a_month_is_made_again_from_what_replaces_a_day(
     act = ("supersede", "town", "--date", str(day))
     gate.write(workspace, rows.iloc[1:], day)
     gate.made(product, day)
-    with pytest.raises(OdanonError, match="not published"):
+    with pytest.raises(OdanonError, match="the auditor says no"):
         called(*act)
     assert folders.made_from(month_folder(product, MARCH)) == [first]  # refused: all stays
     assert (tmp_path / "out" / "flows.csv").exists()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from dagster import Definitions, build_schedule_context
 from product_example import small_product
 from repository import REPOSITORY
 
+from odanon_assets.chain.arrival import has_matrix
 from odanon_assets.platform.build import build_definitions
+from odanon_assets.platform.partitions import asset_key, daily, monthly
 from odanon_assets.platform.resources import resource_class
 
 SNAPSHOT = Path(__file__).with_name("definitions_snapshot.json")
@@ -90,3 +93,17 @@ def test_resources_show_the_parameters_of_their_plugin() -> None:
     made = resource_class("staypoints", "dwell")(radius_m=80.0, min_stay="5min")
     assert made.plugin().radius_m == 80
     assert made.plugin().min_stay.total_seconds() == 300
+
+
+def test_a_closed_product_has_no_partition_after_its_last_day(tmp_path: Path) -> None:
+    product = small_product(tmp_path, start="2026-03-30", end="2026-04-02")
+    assert daily(product).get_partition_keys() == ["2026-03-30", "2026-03-31", "2026-04-01", "2026-04-02"]
+    assert monthly(product).get_partition_keys() == ["2026-03-01", "2026-04-01"]
+    assert [has_matrix(product, date(2026, 4, day)) for day in (2, 3)] == [True, False]
+
+
+def test_the_kinds_of_what_is_published_are_those_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODANON_DB_URL", "postgresql://nobody@127.0.0.1/none")
+    product = small_product(tmp_path, publish={"store": "postgis", "url": "${ODANON_DB_URL}"})
+    graph = build_definitions([product]).resolve_asset_graph()
+    assert graph.get(asset_key(product, "published")).kinds == {"postgresql", "postgis"}

@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from bundles import accept, bundle
 from postgis_server import Server, crashing_server
 
 from odanon.errors import OdanonError
+from odanon_assets.stores import database as connections
 from odanon_assets.stores import schema
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
@@ -128,43 +129,64 @@ def test_an_immediate_stop_of_the_database_never_tears_a_release(server: Server)
     assert False in outcomes
 
 
-def test_a_full_disk_at_any_statement_leaves_the_old_release(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each statement of a publication is the one that fails, in turn."""
-    from odanon_assets.stores import database as connections
+class Full(psycopg2.extensions.connection):
+    """A connection to a server whose disk is full at the statement of that number."""
 
-    class Full(psycopg2.extensions.connection):
-        left = 10**6
+    left = 10**6
 
-        def cursor(self, *arguments: object, **options: object) -> object:
-            Full.left -= 1
-            if Full.left == 0:
-                raise psycopg2.errors.DiskFull("could not extend file")
-            return super().cursor(*arguments, **options)
+    def cursor(self, *arguments: object, **options: object) -> object:
+        Full.left -= 1
+        if Full.left == 0:
+            raise psycopg2.errors.DiskFull("could not extend file")
+        return super().cursor(*arguments, **options)
 
+
+@pytest.fixture
+def filling(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgisStore]:
+    """A store with one release in a database whose disk may be full."""
     monkeypatch.setattr(connections, "_DRIVER", {"connection_factory": Full})
     connections._engine.cache_clear()
     store = PostgisStore(database)
-    old, new = bundle(), bundle(trips=41)
-    store.publish(old, accept)
-    refused = 0
+    store.publish(bundle(), accept)
+    yield store
+    connections._engine.cache_clear()
+
+
+def refused_at_each_statement(act: Callable[[], object], unchanged: Callable[[], None]) -> int:
+    """Do an act with a disk that is full at each of its statements in turn; at how many it was."""
     for number in range(1, 100):
         Full.left = number
         problem = ""
         try:
-            store.publish(new, accept, ACT)
+            act()
         except OdanonError as error:
             problem = str(error)
         Full.left = 10**6
         if not problem:
-            break
-        refused += 1
+            return number - 1
         assert "the database refused (DiskFull)" in problem
-        assert store.released("town", date(2026, 3, 2)) == old.release_id
-        assert store.problems(old.release_id) == []
-        assert len(store.query("select * from flows")) == len(old.flows)
-    assert store.released("town", date(2026, 3, 2)) == new.release_id
-    assert refused > 10
-    connections._engine.cache_clear()
+        unchanged()
+    raise AssertionError("the act never ends")
+
+
+def test_a_full_disk_at_any_statement_leaves_the_old_release(filling: PostgisStore) -> None:
+    old, new = bundle(), bundle(trips=41)
+
+    def unchanged() -> None:
+        assert filling.released("town", date(2026, 3, 2)) == old.release_id
+        assert filling.problems(old.release_id) == []
+        assert len(filling.query("select * from flows")) == len(old.flows)
+
+    assert refused_at_each_statement(lambda: filling.publish(new, accept, ACT), unchanged) > 10
+    assert filling.released("town", date(2026, 3, 2)) == new.release_id
+    shown = [new.release_id, len(new.flows)]
+
+    def still_shown() -> None:
+        assert [filling.released("town", date(2026, 3, 2)), len(filling.query("select * from flows"))] == shown
+
+    assert refused_at_each_statement(lambda: filling.withdraw("town", date(2026, 3, 2), ACT), still_shown) > 6
+    assert filling.standings("town") == {"2026-03-02": "withdrawn"}
+    assert filling.audit_log()["act"].tolist() == ["publish", "supersede", "withdraw"]
 
 
 def test_a_purge_that_was_cut_off_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

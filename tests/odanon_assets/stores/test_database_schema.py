@@ -142,13 +142,23 @@ def test_each_role_does_its_own_work(database: str) -> None:
     assert len(reader.query("select * from product_town")) == 20
     assert len(reader.query("select * from desire_lines")) > 0
     assert reader.windows("town") == ["2026-03-02"]
+    assert reader.released("town", DAY) == bundle(rows=20).release_id
+    assert reader.report(bundle(rows=20).release_id) == bundle(rows=20).report
     assert publisher.problems(bundle(rows=20).release_id) == []
     act = Act("Ada", "typo")
     with pytest.raises(OdanonError, match="lacks the role"):
         publisher.publish(bundle(trips=41), accept, act)
     with pytest.raises(OdanonError, match="lacks the role"):
         publisher.purge("town", DAY, act)
+    with pytest.raises(OdanonError, match="lacks the role"):
+        publisher.withdraw("town", DAY, act)
     assert admin.publish(bundle(trips=41), accept, act) is True
+    with pytest.raises(OdanonError, match="lacks the role"):
+        reader.report(bundle(rows=20).release_id)  # it was replaced
+    assert admin.withdraw("town", DAY, act) is True
+    assert reader.standings("town") == {"2026-03-02": "withdrawn"}
+    assert reader.query("select * from reports").empty
+    assert admin.publish(bundle(trips=42), accept, act) is True
     assert admin.purge("town", DAY, act) is True
 
 

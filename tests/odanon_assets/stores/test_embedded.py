@@ -1,5 +1,6 @@
 """The embedded store's own matters: its files."""
 
+import contextlib
 import errno
 import getpass
 import json
@@ -23,6 +24,8 @@ from odanon_assets.stores import embedded
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act
 from odanon_assets.stores.seal import SEAL, folder_problems, seal_of
+
+ACT = Act("Ada", "test")
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -109,6 +112,43 @@ def test_a_full_disk_at_any_call_shows_the_old_or_the_new(tmp_path: Path, monkey
             assert not failed
             break
     assert number > 10
+
+
+def test_a_full_disk_at_any_call_of_a_withdrawal_shows_the_release_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every call that reaches the file system fails once; the same command finishes, and no public file is left."""
+    made = bundle()
+    for number in range(1, 100):
+        store, counter = EmbeddedStore(tmp_path / str(number)), [0]
+        store.publish(made, accept)
+        with monkeypatch.context() as patch:
+            for name in ("fsync", "replace", "mkdir", "chmod", "open", "unlink", "rmdir"):
+                patch.setattr(os, name, failing_at(number, counter, getattr(os, name)))
+            with contextlib.suppress(OSError):
+                store.withdraw("town", DAY, ACT)
+        shown = store.released("town", DAY) is not None
+        assert store.standings("town") == {str(DAY): "published" if shown else "withdrawn"}
+        if shown:
+            assert store.problems(made.release_id) == []
+        store.withdraw("town", DAY, ACT)
+        assert store.windows("town") == []
+        public = [path for path in (store.root / "published").rglob("*") if path.is_file()]
+        assert {path.parent.name for path in public} == {"windows", "locks"}
+        assert store.audit_log()["act"].tolist() == ["publish", "withdraw"]
+        if counter[0] < number:
+            break
+    assert number > 8
+
+
+def test_readers_of_the_files_see_that_a_window_was_withdrawn_and_no_number_of_it(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path)
+    store.publish(bundle(), accept)
+    store.withdraw("town", DAY, ACT)
+    (pointer,) = (tmp_path / "published" / "town" / "windows").iterdir()
+    told = json.loads(pointer.read_text())
+    assert (told["release_id"], told["status"]) == (None, "withdrawn")
+    assert not list((tmp_path / "published").rglob("release.json"))  # its figures are numbers too
 
 
 def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(

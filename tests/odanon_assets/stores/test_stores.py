@@ -128,6 +128,56 @@ def test_a_purged_window_is_empty_and_stays_closed(store: Store) -> None:
     assert store.problems(kept.release_id) == []
 
 
+def test_a_withdrawn_window_shows_nothing_and_says_that_it_was(store: Store) -> None:
+    first, made, kept = bundle(), bundle(trips=41), bundle(day=date(2026, 3, 3))
+    store.publish(first, accept)
+    store.publish(made, accept, ACT)
+    store.publish(kept, accept)
+    assert store.withdraw("town", DAY, ACT) is True
+    assert store.withdraw("town", DAY, ACT) is False
+    assert store.withdraw("town", date(2026, 3, 4), ACT) is False  # never published
+    assert (store.windows("town"), store.released("town", DAY)) == (["2026-03-03"], None)
+    assert store.standings("town") == {"2026-03-02": "withdrawn", "2026-03-03": "published"}
+    shown = store.query("select cast(window_start as text) as day, status, release_id from windows order by 1")
+    assert shown.values.tolist() == [
+        ["2026-03-02", "withdrawn", made.release_id],
+        ["2026-03-03", "published", kept.release_id],
+    ]
+    for view in ("flows", "zones", "releases", "metrics"):
+        assert store.query(f"select distinct release_id from {view}")["release_id"].tolist() == [kept.release_id]
+    for gone in (first, made):
+        for read in (store.flows, store.zones, store.report, store.manifest_text, store.problems):
+            with pytest.raises(OdanonError, match="withdrawn"):
+                read(gone.release_id)
+    assert store.ledger()["status"].tolist() == ["withdrawn", "withdrawn", "visible"]
+    log = store.audit_log()
+    assert log["act"].tolist() == ["publish", "supersede", "publish", "withdraw"]
+    assert log.iloc[-1][["release_id", "by_name", "reason"]].tolist() == [made.release_id, ACT.by_name, ACT.reason]
+    window = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 2, 12, tzinfo=UTC)
+    known = {manifest["release_id"] for manifest in store.sharing("town", "other", *window)}
+    assert known == {first.release_id, made.release_id}  # what was public is known for ever
+
+
+def test_only_another_release_takes_the_place_of_a_withdrawn_one_and_somebody_answers_for_it(store: Store) -> None:
+    made, other = bundle(), bundle(trips=41)
+    store.publish(made, accept)
+    store.withdraw("town", DAY, ACT)
+    assert store.query("select * from flows").empty
+    with pytest.raises(OdanonError, match="was withdrawn and is not published again by itself"):
+        store.publish(other, accept)
+    with pytest.raises(OdanonError, match="is closed"):
+        store.publish(made, accept, ACT)
+    assert store.publish(other, accept, ACT) is True
+    assert store.publish(other, accept) is False
+    assert store.standings("town") == {"2026-03-02": "published"}
+    assert store.problems(other.release_id) == []
+    assert store.ledger()["status"].tolist() == ["withdrawn", "visible"]
+    assert store.audit_log()["act"].tolist() == ["publish", "withdraw", "supersede"]
+    assert store.purge("town", DAY, ACT) is True
+    assert store.ledger()["status"].tolist() == ["withdrawn", "purged"]
+    assert store.standings("town") == {"2026-03-02": "purged"}
+
+
 @pytest.mark.parametrize(("name", "reason"), [("", "x"), ("x", " "), ("x", "y\0"), ("x" * 1001, "y")])
 def test_an_act_needs_a_name_and_a_reason(name: str, reason: str) -> None:
     with pytest.raises(OdanonError, match="for the audit log"):

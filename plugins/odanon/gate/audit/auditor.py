@@ -111,6 +111,8 @@ class _Report:
 
     def __init__(self, matrices: list[PublishedMatrix], fresh: set[int]) -> None:
         self.matrices, self.fresh = matrices, fresh
+        # What the rows' ids name: only where every release counts vehicles are they no people.
+        self.who = "vehicles" if all(matrix.unit == "vehicles" for matrix in matrices) else "people"
 
     def finding(self, rule: str, count: int, what: str, members: Iterable[int]) -> Finding:
         chosen = [self.matrices[number] for number in members]
@@ -140,7 +142,7 @@ def _compare_inputs(trips: Trips, matrices: list[PublishedMatrix], report: _Repo
             what = "inputs of one window without a row in common (other ids, tiles, time bins or weights)"
             findings.append(report.finding("comparable", 1, what, (one, two)))
         elif 0 < changed < k:
-            what = f"an input changed by fewer than {k} people"
+            what = f"an input changed by fewer than {k} {report.who}"
             findings.append(report.finding("changed-input", 1, what, (one, two)))
     return findings
 
@@ -151,7 +153,7 @@ def _nested(refinement: Refinement, made: list[list[int]], report: _Report, k: i
         people = nested(refinement, outer, inner)
         count = int(((people > 0) & (people < k)).sum())
         if count:
-            what = f"regions of fewer than {k} people that remain of a flow less the flows inside it"
+            what = f"regions of fewer than {k} {report.who} that remain of a flow less the flows inside it"
             findings.append(report.finding("nested-difference", count, what, made[outer] + made[inner]))
     return findings
 
@@ -160,9 +162,9 @@ def _subtractions(refinement: Refinement, made: list[list[int]], report: _Report
     findings = []
     for one, two in combinations(range(len(made)), 2):
         both = made[one] + made[two]
-        what = f"published numbers whose difference depends on fewer than {k} people"
+        what = f"published numbers whose difference depends on fewer than {k} {report.who}"
         findings.append(report.finding("crossing-difference", crossing(refinement, one, two, k), what, both))
-        what = f"totals whose difference from a published number or total depends on fewer than {k} people"
+        what = f"totals whose difference from a published number or total depends on fewer than {k} {report.who}"
         findings.append(report.finding("total-difference", totals(refinement, one, two, k), what, both))
     return [finding for finding in findings if finding.count]
 
@@ -171,10 +173,10 @@ def _combinations(refinement: Refinement, report: _Report, k: int) -> list[Findi
     count = small_combinations(refinement, k)
     everything = range(len(report.matrices))
     if count is None:
-        what = f"numbers too entangled to prove that no combination of them isolates people ({_INSTEAD})"
+        what = f"numbers too entangled to prove that no combination of them isolates {report.who} ({_INSTEAD})"
         return [report.finding("unproven", 1, what, everything)]
     if count:
-        what = f"sums and differences of published values that depend on fewer than {k} people"
+        what = f"sums and differences of published values that depend on fewer than {k} {report.who}"
         return [report.finding("combination", count, what, everything)]
     return []
 
@@ -184,9 +186,9 @@ def _bounds(refinement: Refinement, report: _Report, k: int) -> list[Finding]:
     attacker = Attacker(refinement.incidence(), refinement.trips)
     for number, region in enumerate(refinement.small_regions(k)):
         if number == MAX_PROGRAMS:
-            what = f"more than {MAX_PROGRAMS} regions of fewer than {k} people to prove safe ({_INSTEAD})"
+            what = f"more than {MAX_PROGRAMS} regions of fewer than {k} {report.who} to prove safe ({_INSTEAD})"
             return [report.finding("unproven", 1, what, everything)]
         if isolates(*attacker.bounds(region), k):
-            what = f"a region of fewer than {k} people that linear programming pins down"
+            what = f"a region of fewer than {k} {report.who} that linear programming pins down"
             return [report.finding("bounds", 1, what, everything)]
     return []

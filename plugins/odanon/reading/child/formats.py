@@ -49,12 +49,14 @@ def raw_batches(
 
 def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
     """The footer first: its counts must fit the size of the file (compression bombs)."""
-    texts = [column["source"] for column in columns if column["kind"] in ("text", "id")]
-    handle = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True)
-    footer = handle.metadata
+    footer = pq.read_metadata(file)
     if footer.num_rows > size * _ROWS_PER_BYTE + _FREE_ROWS:
         raise RefusedError("bomb")
-    wanted = _present(columns, handle.schema_arrow.names)
+    wanted = _present(columns, footer.schema.to_arrow_schema().names)
+    texts = [column["source"] for column in columns if column["kind"] in ("text", "id")]
+    handle = pq.ParquetFile(
+        file, metadata=footer, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True
+    )
     prefixes = tuple(f"{name}." for name in wanted)
     largest = resource.getrlimit(resource.RLIMIT_AS)[0] * _ROW_GROUP_SHARE
     for group in range(footer.num_row_groups):

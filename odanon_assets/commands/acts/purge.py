@@ -15,7 +15,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act, Store
 
-PANEL = ("Stores", 6)
+PANEL = ("Stores", 8)
 
 
 def purge(

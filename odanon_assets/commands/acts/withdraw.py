@@ -1,0 +1,43 @@
+"""`odanon withdraw`: take back what a window shows."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from odanon.errors import OdanonError
+from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
+from odanon_assets.derived.folders import Derived
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.platform.launch import open_instance
+from odanon_assets.platform.recovery import record_withdrawal
+from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import Act
+
+PANEL = ("Stores", 7)
+
+
+def withdraw(
+    product: ProductName,
+    day: Annotated[datetime, typer.Option("--date", formats=["%Y-%m-%d"], help="The window.")],
+    by: ByName,
+    reason: Reason,
+) -> None:
+    """Take back what a published window shows; readers see that it was withdrawn, and none of its numbers.
+
+    Months, typical days and exports that were made from it go first. Ledger, audit log and the evidence of the auditor stay: a corrected release (`odanon supersede`) is held against what was public.
+    """
+    chosen, window, act = find_product(product), day.date(), Act(by, reason)
+    store = open_store(chosen)
+    Lake(default_root()).sweep()
+    if not Derived(default_root()).withdraw_release(store, product, window, act):
+        now = store.standings(product).get(window.isoformat())
+        raise OdanonError(
+            f"nothing is withdrawn: {product} {window} {f'is {now} already' if now else 'was never published'}"
+        )
+    with open_instance() as instance:
+        record_withdrawal(instance, chosen, window)
+    typer.echo(
+        f"{product} {window} is withdrawn; `odanon supersede` shows whether a corrected release may take its place"
+    )

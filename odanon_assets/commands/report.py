@@ -1,0 +1,42 @@
+"""`odanon report`: the report of a release, whichever store it is in."""
+
+import webbrowser
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odanon.errors import OdanonError
+from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.derived.reports import REPORT, report_copy
+from odanon_assets.lake.files import write_text
+from odanon_assets.stores.choice import open_store
+
+PANEL = ("Stores", 3)
+
+
+def report(
+    product: ProductName,
+    day: Annotated[datetime, typer.Option("--date", formats=["%Y-%m-%d"], help="The window.")],
+    out: Annotated[Path | None, typer.Option(help="Write the page to this file.")] = None,
+    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Print, save or open the report of a published window; a reader of the database may."""
+    store = open_store(find_product(product))
+    release = store.released(product, day.date())
+    if release is None:
+        standing = store.standings(product).get(day.date().isoformat())
+        raise OdanonError(
+            f"{product} {day.date()} {f'was {standing}' if standing else 'is not published'}; it shows no report"
+        )
+    page = store.report(release)
+    if out is not None:
+        write_text(out, page)
+    if show:
+        folder = store.window_folder(product, day.date())
+        shown = report_copy(store, product, day.date(), release) if folder is None else folder / REPORT
+        path = out or shown
+        webbrowser.open(path.absolute().as_uri())
+    if out is None and not show:
+        print(page)
