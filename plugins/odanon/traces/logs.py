@@ -12,12 +12,13 @@ from odanon.reading.batches import Column, Job, read, read_what_can_be
 from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
 from odanon.reading.persons import SpelledIds
+from odanon.traces.recordings import Recordings
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 
 
 @plugin
-class Logs(SpelledIds):
+class Logs(SpelledIds, Recordings):
     """GPX or PLT (Geolife) logs, one device a file; the path names the person."""
 
     enters: ClassVar[str] = "traces"

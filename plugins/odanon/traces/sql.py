@@ -12,12 +12,13 @@ from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.persons import SpelledIds
+from odanon.traces.recordings import Recordings
 
 _ROWS = 100_000
 
 
 @plugin
-class Sql(SpelledIds):
+class Sql(SpelledIds, Recordings):
     """Points from a database query, PostGIS or any other that SQLAlchemy speaks to."""
 
     enters: ClassVar[str] = "traces"
