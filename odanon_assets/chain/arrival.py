@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 from odanon.product import Product
 from odanon.protocols import TellsState
+from odanon_assets.checks.delivery import days_read, incomplete
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
 
@@ -14,14 +15,15 @@ def has_matrix(product: Product, day: date) -> bool:
     return day >= product.start and (product.od.days == "all" or product.calendar.is_working(day))
 
 
-def arrived(product: Product, day: date) -> bool:
-    """Whether the source has a day whole: its own data and, where stays run past midnight, the day after.
+def waits_for(product: Product, lake: Lake, day: date) -> str:
+    """Why a day cannot be run yet, empty when it can: its source, and where stays run past midnight the day after, whole.
 
-    Only names or a small query are looked at (`odanon.traces`), never the traces.
+    Only names, sizes, notes beside files or a small query are looked at (`odanon.traces`), never the traces.
     """
-    source = product.source.instance
-    days = [day, day + timedelta(days=1)] if source.enters == "traces" and product.context else [day]
-    return all(source.available(needed) for needed in days)
+    for needed in days_read(product, day):
+        if not product.source.instance.available(needed):
+            return f"the data of {needed} have not arrived"
+    return incomplete(product, lake, day)
 
 
 def source_state(product: Product, day: date) -> str | None:

@@ -7,7 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,22 @@ from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.chain.traces import traces
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
+from odanon_assets.checks.delivery import COMPLETE, incomplete
 from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import Outcome, outcome_of, write_refused
 from odanon_assets.publisher.process import PublisherError
 from odanon_assets.stores.choice import open_store
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 from odanon_assets.watch.quiet import quiet
 
+_ACCEPT = (
+    "; wait for the rest, or accept it as it is: --accept-incomplete, in Dagster accept_incomplete in the run's config"
+)
 _SPILLS = "SPARK_LOCAL_DIRS"  # where Spark puts the points that it shuffles; a killed Spark leaves them there
 
 
@@ -59,23 +64,62 @@ class Stopped:
     trace: str = ""
 
 
-Event = Made | Shown | Checked | Stopped
+@dataclass(frozen=True)
+class Tried:
+    """How the trial of a day ended: nothing is published, and this is what publication would have said."""
+
+    outcome: Outcome
+    figures: dict[str, Any]
+    checks: tuple[Checked, ...] = ()
+    trace: str = ""
+
+
+Event = Made | Shown | Checked | Stopped | Tried
 
 
 def run_day(
-    product: Product, day: date, stages: set[str], checks: set[tuple[str, str]], plugins: dict[str, Any]
+    product: Product,
+    day: date,
+    stages: set[str],
+    checks: set[tuple[str, str]],
+    plugins: dict[str, Any],
+    *,
+    trial: bool = False,
+    accept_incomplete: bool = False,
 ) -> Iterator[Event]:
     """Run the wanted stages and checks of a day; the last event says whether and why it stopped.
 
     The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
-    day is counted and the day left as it is (PRIVACY rule 11).
+    day is counted and the day left as it is (PRIVACY rule 11). A trial works beside all that, in partitions of its own.
+    A day that was not delivered whole is not begun, unless somebody accepts that.
     """
-    lake = Lake(default_root())
+    lake = Lake(default_root(), trial)
     lake.sweep()
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
-        yield from _stages(product, lake, day, stages, checks, plugins)
+        if not accept_incomplete and "traces" in stages and (why := _unready(product, lake, day)):
+            events: Iterator[Event] = iter([Stopped("traces", f"the day is not complete: {why}{_ACCEPT}")])
+        else:
+            events = _stages(product, lake, day, stages, checks, plugins, accept_incomplete=accept_incomplete)
+        yield from _tried(product, lake, day, events) if trial else events
+
+
+def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> Iterator[Event]:
+    """The events of a trial, whose last one is its outcome: a stop is one too, unless another try may help."""
+    ended: Tried | None = None
+    checks: list[Checked] = []
+    for event in events:
+        match event:
+            case Made("published", figures):
+                ended = Tried(outcome_of(lake, product.product, day), figures)
+            case Stopped(_, sentence, transient=False, trace=trace):
+                ended = Tried(write_refused(lake, product.product, day, sentence), {}, trace=trace)
+            case _:
+                yield event
+        checks += [event] if isinstance(event, Checked) else []
+    if ended is not None:
+        yield replace(ended, checks=tuple(checks))
 
 
 def _stages(
@@ -85,6 +129,8 @@ def _stages(
     stages: set[str],
     checks: set[tuple[str, str]],
     plugins: dict[str, Any],
+    *,
+    accept_incomplete: bool,
 ) -> Iterator[Event]:
     for stage in (stage for stage in STAGES if stage.name in stages or any(of == stage.name for of, _ in checks)):
         announce(product.product, stage.name, day.isoformat())
@@ -97,12 +143,12 @@ def _stages(
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
                 with quiet():
-                    figures = _measured(product, stage.name, day, wanted)
-                if stage.name == "published" and product.segmented:
+                    figures = _measured(product, stage.name, day, wanted, trial=lake.trial)
+                if stage.name == "published" and product.segmented and not lake.trial:
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
-            for check in checks_of(product):
+            for check in _held(checks_of(product), accept_incomplete=accept_incomplete):
                 if (check.stage, check.name) in checks and check.stage == stage.name:
                     with quiet():
                         verdict = check.run(product, lake, day)
@@ -115,31 +161,40 @@ def _stages(
             return
 
 
-def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
+def _unready(product: Product, lake: Lake, day: date) -> str:
+    """Why a day should not be begun; one that is published is read again whatever comes, to count it."""
+    why = incomplete(product, lake, day)
+    shown = bool(why) and not lake.trial and open_store(product).released(product.product, day) is not None
+    return "" if shown else why
+
+
+def _held(checks: tuple[Check, ...], *, accept_incomplete: bool) -> tuple[Check, ...]:
+    """The checks with their power to stop a day; what somebody has accepted only warns."""
+    return tuple(
+        replace(check, blocking=False) if accept_incomplete and check is COMPLETE else check for check in checks
+    )
+
+
+def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any], *, trial: bool) -> dict[str, Any]:
     """The figures of a stage with the time and the memory it took."""
-    started, cpu = time.perf_counter(), _cpu_seconds()
+    started, cpu = time.perf_counter(), time.process_time()
     watch_peak()
-    figures = run_stage(product, stage, day, plugins)
+    figures = run_stage(product, stage, day, plugins, trial=trial)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 3),
-        "cpu_seconds": round(_cpu_seconds() - cpu, 3),
+        "cpu_seconds": round(figures.get("cpu_seconds", 0) + time.process_time() - cpu, 3),
         "peak_memory_mb": max(figures.get("peak_memory_mb", 0), peak_megabytes()),
     }
 
 
-def _cpu_seconds() -> float:
-    """What this process and those that it has started and seen end have used."""
-    return sum(os.times()[:4])
-
-
 def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any]) -> int | None:
-    """How many more points the source has than a published day was made from; None if it has the same ones.
+    """How many more points the source has than a published day was made from; None if it has the same ones, or in a trial.
 
     They are read beside and nothing of them is kept.
     """
     kept = lake.folder(product.product, "traces", day)
-    if not kept.is_dir() or open_store(product).released(product.product, day) is None:
+    if lake.trial or not kept.is_dir() or open_store(product).released(product.product, day) is None:
         return None
     with lake.scratch() as folder:
         beside = Lake(folder)

@@ -34,6 +34,7 @@ from odanon_assets.chain.anonymized import by_segment
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import day_matrices, moment, read_rows
 from odanon_assets.gate.counts import told_counts
+from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.publisher.bundle import DECLARED
@@ -56,17 +57,16 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
     rows = {moment(at): part for at, part in read_rows(lake, product, day).groupby("time_bin", sort=True)}
     ids = {at: np.unique(part["person"]) if "person" in part else np.empty(0) for at, part in rows.items()}
-    missing = LeftOut.of(matrices, releases, ids)
+    missing = LeftOut.of(matrices, releases, ids, parameters["k"])
     chosen = [metric.instance for metric in product.metrics]
     with lake.new(product.product, "metrics", day) as folder:
         exact, tables = _measured(chosen, matrices, releases)
         for metric, table in zip(product.metrics, tables, strict=True):
             write_parquet(table, folder / f"{metric.plugin}.parquet")
-        write_text(folder / EXACT, to_json({**exact, "left_out_people": missing.people}))
+        write_text(folder / EXACT, to_json({**exact, "left_out_people": missing.everybody}))
         if others := [figure for metric in chosen if not is_ours(metric) for figure in figures_of(metric)]:
             write_text(folder / DECLARED, to_json([asdict(figure) for figure in others]))
-        few = 0 < missing.people < parameters["k"]
-        combined = _measured(chosen, *missing.worlds)[0] if few else dict(exact)
+        combined = _measured(chosen, *missing.worlds)[0] if missing.hidden else dict(exact)
         risk = _risk(rows if product.segmented else {}, matrices, releases, tree)
         if risk is not None:
             write_parquet(risk.flows, folder / "risk_flows.parquet")
@@ -74,8 +74,9 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             told = {**risk.public(parameters["k"], parameters["unit"]), **_membership(lake, parameters)}
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         counts = told_counts(product, lake, day, missing, rows, parameters["k"])
-        people = 0 if few else missing.people
-        return write_figures(folder, {**combined, "left_out_people": people, "input_counts": counts})
+        people, release = missing.people, release_facts(product, lake, day)["release_id"]
+        told_of = {"left_out_people": people, "input_counts": counts, "release_id": release}
+        return write_figures(folder, {**combined, **told_of})
 
 
 def _measured(

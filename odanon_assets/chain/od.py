@@ -21,7 +21,7 @@ from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
-from odanon_assets.lake.origin import carry
+from odanon_assets.lake.origin import carry, rules_of
 
 FIGURES = (
     Figure(
@@ -91,7 +91,11 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
             "tiles": len(tile_labels(rows)),
             **left_out,
         }
-        made_with = {"timezone": product.timezone, "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)}}
+        made_with = {
+            "timezone": product.timezone,
+            "zoning": {"plugin": product.zoning.plugin, **parameters_of(zoning)},
+            **rules_of(product, "od", "people", "population"),
+        }
         carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
 

@@ -121,10 +121,12 @@ STAGES = (
 )
 
 
-def run_stage(product: Product, name: str, day: date, plugins: dict[str, Any]) -> dict[str, Any]:
-    """Run one stage for one day on the default root."""
+def run_stage(
+    product: Product, name: str, day: date, plugins: dict[str, Any], *, trial: bool = False
+) -> dict[str, Any]:
+    """Run one stage for one day, or its trial, on the default root."""
     (run,) = (stage.run for stage in STAGES if stage.name == name)
-    return run(product, Lake(default_root()), day, **plugins)
+    return run(product, Lake(default_root(), trial), day, **plugins)
 
 
 def declared_figures(stage: str) -> dict[str, Figure]:

@@ -19,6 +19,7 @@ from odanon.reading.validate import Tally, validate
 from odanon.trips.ready import validate_od, validate_trips
 from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
+from odanon_assets.checks.delivery import BYTES, delivered_bytes
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import what_is_read, write_origin
@@ -54,7 +55,8 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
     simulated, data = product.source.plugin == "simulated", origin["data_sha256"]
     salt = b"" if simulated else lake.salt(data, day)
     key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
-    state = source_state(product, day)  # before it is read: what comes meanwhile counts as late
+    # Before it is read: what comes meanwhile counts as late.
+    state, size = source_state(product, day), delivered_bytes(product, day)
     with lake.new(product.product, "traces", day) as folder:
         write_origin(folder, origin)
         kinds = write_people(product, source, key, folder)
@@ -76,7 +78,7 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
             "quarantined_share": tally.quarantined_share,
             "reasons": tally.reasons,
             "unreadable_neighbours": tally.unreadable_neighbours,
-            **({} if state is None else {"source_state": state}),
+            **{name: told for name, told in (("source_state", state), (BYTES, size)) if told is not None},
         }
         return write_figures(folder, figures)
 

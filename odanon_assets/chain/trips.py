@@ -17,7 +17,7 @@ from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
-from odanon_assets.lake.origin import carry
+from odanon_assets.lake.origin import carry, rules_of
 
 FIGURES = (
     Figure("trips", "trips", "movements between stays that depart on the day", kind="count", tells_suppressed="yes"),
@@ -45,7 +45,7 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Engine) -> dict[st
 
         counts = list(engine.map(build, buckets))
         figures = {"trips": sum(n for n, _ in counts), "people_with_trips": sum(p for _, p in counts)}
-        carry(lake, product, "staypoints", day, folder)
+        carry(lake, product, "staypoints", day, folder, **rules_of(product, "trips"))
         return write_figures(folder, figures)
 
 

@@ -3,6 +3,7 @@
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.checks.check import Check
+from odanon_assets.checks.delivery import COMPLETE
 from odanon_assets.checks.gate import auditor, budget, sealed, verifier
 from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.checks.plugins import plugin_check
@@ -27,6 +28,7 @@ CHECKS = (
         "The share of bad rows stays below checks.max_quarantined.",
         within_limit("traces", "quarantined_share", "quarantined", "the input rows are bad", "max_quarantined"),
     ),
+    COMPLETE,
     LATE_DATA,
     Check("traces", "volume", False, "Points against the trailing weeks.", volume("traces", "points")),
     Check("staypoints", "schema", True, "The stays have the declared columns.", schema("staypoints")),

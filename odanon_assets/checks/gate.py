@@ -53,6 +53,8 @@ def budget(product: Product, lake: Lake, day: date) -> Verdict:
 
 def sealed(product: Product, lake: Lake, day: date) -> Verdict:
     """The release in the store against its manifest."""
+    if lake.trial:
+        return Verdict(True, "a trial leaves nothing in the store that could be sealed")
     store = open_store(product)
     release = store.released(product.product, day)
     problems = ["the window shows no release"] if release is None else store.problems(release)

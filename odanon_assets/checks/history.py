@@ -1,6 +1,8 @@
 """What a product's earlier days looked like, told from the figures that stages leave beside their tables."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from statistics import median
 
@@ -14,7 +16,8 @@ _ENOUGH = 2
 def usual(product: Product, lake: Lake, day: date, stage: str, figure: str) -> float | None:
     """The median of a figure on the same day of the four weeks before; else over the week before; else None.
 
-    Weekdays differ, so the same weekday comes first. Fewer than two earlier days say nothing.
+    Weekdays differ, so the same weekday comes first. Fewer than two earlier days say nothing. Of a day that was only tried,
+    or of which there is no trial, the other run tells.
     """
     same_weekday = [day - timedelta(weeks=n) for n in range(1, _WEEKS + 1)]
     week_before = [day - timedelta(days=n) for n in range(1, 8)]
@@ -26,9 +29,8 @@ def usual(product: Product, lake: Lake, day: date, stage: str, figure: str) -> f
 
 
 def _figure(product: Product, lake: Lake, day: date, stage: str, figure: str) -> float | None:
-    try:
-        figures = json.loads((lake.folder(product.product, stage, day) / "figures.json").read_text())
-    except OSError:
-        return None
-    value = figures.get(figure)
-    return float(value) if isinstance(value, int | float) else None
+    for here in (lake, replace(lake, trial=not lake.trial)):
+        with suppress(OSError):
+            value = json.loads((here.folder(product.product, stage, day) / "figures.json").read_text()).get(figure)
+            return float(value) if isinstance(value, int | float) else None
+    return None

@@ -5,7 +5,6 @@ from datetime import date
 
 from odanon.checking import Verdict
 from odanon.product import Product
-from odanon.risk.bands import rounded
 from odanon.risk.telling import coarse_share
 from odanon_assets.checks.check import Run
 from odanon_assets.checks.history import usual
@@ -19,23 +18,21 @@ def volume(stage: str, figure: str) -> Run:
 
 
 def against_usual(stage: str, figure: str, limit_of: Callable[[Product], float]) -> Run:
-    """A figure against the median of the days before."""
+    """A figure against the median of the days before.
+
+    By how much it changed stays unsaid: a percentage of a count that is about known tells one person's trips (PRIVACY rule 23).
+    """
 
     def run(product: Product, lake: Lake, day: date) -> Verdict:
         value = lake.figures(product.product, stage, day).get(figure)
         before = usual(product, lake, day, stage, figure)
         if value is None or before is None:
             return Verdict(True, "not enough earlier days to compare with")
-        change = (value - before) / before if before else float(value != before)
-        limit, told = (
-            limit_of(product),
-            rounded(change, 1),
-        )  # more digits would tell the count itself from an earlier one
-        return Verdict(
-            abs(change) <= limit,
-            f"{figure} changed by about {told:+.0%} against the median of the days before; the limit is {limit:.0%}",
-            {"change": told},
-        )
+        change, limit = (value - before) / before if before else float(value != before), limit_of(product)
+        if abs(change) <= limit:
+            return Verdict(True, f"{figure} is within {limit:.0%} of the median of the days before")
+        way = "above" if change > 0 else "below"
+        return Verdict(False, f"{figure} lies more than {limit:.0%} {way} the median of the days before")
 
     return run
 

@@ -11,7 +11,7 @@ from odanon_assets.lake.places import products_folder
 from odanon_assets.platform.launch import open_instance
 from odanon_assets.platform.prometheus import broken_samples, exposition, product_samples
 
-PANEL = ("Run and watch", 3)
+PANEL = ("Run and watch", 4)
 
 
 def prometheus(

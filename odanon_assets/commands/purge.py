@@ -1,5 +1,6 @@
 """`odanon purge`: delete what must not be kept."""
 
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Annotated
 
@@ -28,7 +29,7 @@ def purge(
 ) -> None:
     """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
 
-    Months, typical days and exports that were made from them go first, and what killed processes left. With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
+    Months, typical days and exports that were made from them go first, and what killed processes left; trials of the same days go too. With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
     """
     chosen = find_product(product)
     if (day is None) != expired:
@@ -36,12 +37,17 @@ def purge(
     store, act, today = open_store(chosen), Act(by, reason), datetime.now(chosen.zone).date()
     if expired and chosen.publish.retention is None and chosen.retention is None:
         raise OdanonError(f"{product} keeps everything for ever; its file declares no retention nor publish.retention")
-    windows = [day.date()] if day is not None else _expired(chosen, store, today)
+    shown = map(date.fromisoformat, store.windows(product))
+    windows = [day.date()] if day is not None else _expired(chosen, shown, today)
     derived = Derived(default_root())
     derived.withdraw_stale(store, product)
     count = sum(derived.purge(store, product, window, act) for window in (*_cut_off(store, product), *windows))
     typer.echo(f"{count} windows purged")
-    Lake(default_root()).sweep()
+    lake = Lake(default_root())
+    lake.sweep()
+    old = _expired(chosen, lake.tried_days(product), today) if expired else windows
+    if tried := sum(lake.forget_trial(product, window, by, reason) for window in old):
+        typer.echo(f"trials of {tried} days deleted")
     if expired and chosen.retention is not None:
         forgotten = _forget(chosen, today - chosen.retention, act)
         typer.echo(f"rows of people and keys of {forgotten} days deleted")
@@ -56,10 +62,10 @@ def _cut_off(store: Store, product: str) -> list[date]:
     ]
 
 
-def _expired(product: Product, store: Store, today: date) -> list[date]:
+def _expired(product: Product, days: Iterable[date], today: date) -> list[date]:
+    """Those of the days that are past publish.retention."""
     retention: timedelta | None = product.publish.retention
-    windows = [date.fromisoformat(day) for day in store.windows(product.product)]
-    return [] if retention is None else [day for day in windows if day < today - retention]
+    return [] if retention is None else [day for day in days if day < today - retention]
 
 
 def _forget(product: Product, before: date, act: Act) -> int:

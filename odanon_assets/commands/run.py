@@ -9,16 +9,19 @@ from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product
-from odanon_assets.commands.summary import print_summary
+from odanon_assets.commands.summary import print_summary, print_trial
 from odanon_assets.platform.launch import DayResult, days_between, run_days
 from odanon_assets.watch.progress import listening
 
 PANEL = ("Run and watch", 1)
+_MOST_WARNINGS = 20
+_TRY_AGAIN = "change the product file or repair the source and try again; a trial leaves nothing behind that binds you"
 
 
 def run(
@@ -29,17 +32,26 @@ def run(
     ] = None,
     last: Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day, included.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Skip days that are published already.")] = False,
+    trial: Annotated[
+        bool, typer.Option("--trial", help="Publish nothing; say what publication would have said.")
+    ] = False,
+    accept_incomplete: Annotated[
+        bool, typer.Option("--accept-incomplete", help="Take days as they are, though not delivered whole.")
+    ] = False,
 ) -> None:
     """Run every stage of a product for one day or a range of days, through Dagster, in this process.
 
-    Without a date, the product's first day is run. A bad day is reported and the others still run.
+    Without a date, the product's first day is run. A bad day is reported and the others still run. A product whose file does not say `status: live` is on trial, and its runs are trials.
     """
     chosen = find_product(product)
     console = Console(file=_screen())
     days = _days(chosen, day, first, last)
     results = []
+    if chosen.status == "trial" and not trial:
+        trial = True
+        console.print(f"{product} is on trial: nothing is published until its file says status: live", highlight=False)
     with console.status("starting Dagster ...") as status, listening(_Progress(console, status, len(days))) as progress:
-        for result in run_days(chosen, days, resume=resume):
+        for result in run_days(chosen, days, resume=resume, trial=trial, accept_incomplete=accept_incomplete):
             results.append(result)
             progress.days -= result.skipped
     skipped = [result.day for result in results if result.skipped]
@@ -48,13 +60,29 @@ def run(
     failed = [result for result in results if result.error]
     for result in failed:
         if result.day.isoformat() not in progress.heard:
-            console.print(f"[red]✗[/red] {result.day}  {result.error}", highlight=False)
-    print_summary(console, chosen)
+            console.print(f"[red]✗[/red] {result.day}  {escape(one_line(result.error))}", highlight=False)
+    if trial:
+        print_trial(console, chosen, [result.day for result in results if not result.skipped])
+    else:
+        print_summary(console, chosen)
+    _print_warnings(console, progress.warnings)
     if failed:
-        console.print(f"\n[red]{len(failed)} of {len(days)} days failed:[/red]", highlight=False)
-        for advice in _advice(product, failed):
-            console.print(f"  - {advice}", highlight=False, soft_wrap=True)
+        ended = "would not be published" if trial else "failed"
+        console.print(f"\n[red]{len(failed)} of {len(days)} days {ended}:[/red]", highlight=False)
+        for advice in [_TRY_AGAIN] if trial else _advice(product, failed):
+            console.print(f"  - {escape(advice)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
+
+
+def _print_warnings(console: Console, warnings: list[str]) -> None:
+    """What checks found odd without stopping a day."""
+    if not warnings:
+        return
+    console.print("\n[yellow]Checks warn:[/yellow]", highlight=False)
+    for line in warnings[:_MOST_WARNINGS]:
+        console.print(f"  - {escape(one_line(line))}", highlight=False, soft_wrap=True)
+    if len(warnings) > _MOST_WARNINGS:
+        console.print(f"  - and {len(warnings) - _MOST_WARNINGS} more, in the Dagster UI", highlight=False)
 
 
 def _advice(product: str, failed: list[DayResult]) -> Iterator[str]:
@@ -102,6 +130,7 @@ class _Progress:
     def __init__(self, console: Console, status: Status, days: int) -> None:
         self.console, self.status, self.days = console, status, days
         self.heard: set[str] = set()
+        self.warnings: list[str] = []
         self.started = time.monotonic()
 
     def stage(self, product: str, stage: str, day: str) -> None:
@@ -109,10 +138,13 @@ class _Progress:
         if not self.console.is_terminal and self.days == 1:
             self.console.print(f"  {product} {day}: {stage}", highlight=False)
 
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None:
+        self.warnings.append(f"{day} {check}: {sentence}")
+
     def day(self, product: str, day: str, error: str, note: str) -> None:
         self.heard.add(day)
         mark = "[red]✗[/red]" if error else "[green]✓[/green]"
-        self.console.print(f"{mark} {day}  {error or note}", highlight=False, soft_wrap=True)
+        self.console.print(f"{mark} {day}  {escape(one_line(error or note))}", highlight=False, soft_wrap=True)
 
     def _left(self) -> str:
         if not self.heard:

@@ -5,7 +5,7 @@ What the working area holds may be of a later attempt that was refused, so nothi
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import outcomes
 from odanon_assets.stores.choice import open_store
 
-PANEL = ("Run and watch", 2)
+PANEL = ("Run and watch", 3)
 _INPUT = {
     "points": "points",
     "people": "people",
@@ -43,18 +45,48 @@ def print_summary(console: Console, product: Product) -> None:
     store = open_store(product)
     days = [date.fromisoformat(day) for day in store.windows(product.product)]
     if not days:
-        console.print(f"nothing is published yet for {product.product}")
+        tried = outcomes(default_root(), product.product)
+        console.print(f"nothing is published yet for {product.product}{_tried(len(tried))}", highlight=False)
         return
     manifest = json.loads(store.manifest_text(str(store.released(product.product, days[-1]))))
     folder = store.window_folder(product.product, days[-1])
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)
-    for label, text in (*_figures(manifest), *_places(folder)):
-        console.print(f"  [bold]{label:<11}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+    _print_rows(console, (*_figures(manifest), *_places(folder)))
     console.print("\nNext:")
     for step in _steps():
         console.print(f"  - {escape(step)}", highlight=False, soft_wrap=True)
+
+
+def _tried(days: int) -> str:
+    return f"; days tried: {days}, see `odanon status`" if days else ""
+
+
+def print_trial(console: Console, product: Product, days: list[date]) -> None:
+    """What publication would have said of days that were tried: the latest that would be published, with its figures."""
+    tried = outcomes(default_root(), product.product)
+    good = [tried[day] for day in days if day in tried and tried[day].would_publish]
+    count = f"{len(good)} of {len(days)} days" if len(days) > 1 else f"{days[0]}" if good else "nothing"
+    title = f"[bold]{escape(product.title)}[/bold]"
+    console.print(f"\n{title} — a trial, nothing is published; {count} would be", highlight=False)
+    if good:
+        latest = good[-1]
+        console.print(f"  the latest, {latest.day}, {latest.sentence}:", highlight=False, soft_wrap=True)
+        report = ("report", f"{_short(latest.folder)}/report.html (restricted)")
+        _print_rows(console, (*_figures(latest.manifest), report))
+    console.print("\nNext:")
+    live = (
+        "run the same command without --trial"
+        if product.status == "live"
+        else "write status: live in its file to publish"
+    )
+    console.print(f"  - look at the report; change k, areas or time bins as you like\n  - {live}", highlight=False)
+
+
+def _print_rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
+    for label, text in rows:
+        console.print(f"  [bold]{label:<11}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
 
 
 def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,12 @@ def unlike_tables(product: Product, lake: Lake, day: date, bundle: Bundle) -> li
     """What a bundle says that the tables of its day do not, or leaves out."""
     facts, tables = release_facts(product, lake, day), Tables.of_day(product, lake, day)
     other = [name for name, value in facts.items() if _text(bundle.manifest.get(name)) != _text(value)]
+    measured = lake.figures(product.product, "metrics", day).get("release_id")
     return added_up(
         [
+            Finding(
+                "figures", int(measured != facts["release_id"]), "figures of other tables; run the stage metrics again"
+            ),
             Finding("facts", len(other), f"facts of the manifest that are not those of the tables: {', '.join(other)}"),
             *_flows(bundle, tables, facts),
             *_zones(bundle, tables, lake, product, day),

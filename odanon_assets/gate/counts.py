@@ -35,23 +35,21 @@ def told_counts(
     """
     stages = _STAGES[product.source.instance.enters]
     counts = {name: int(lake.figures(product.product, stage, day)[name]) for name, stage in stages.items()}
-    few = 0 < missing.people < k
     matrix_trips = sum(int(part["trips"].sum()) for part in rows.values())
     if "trips" in counts:
         dropped = counts["trips"] - matrix_trips
         behind = int(lake.figures(product.product, "od", day)["dropped_people"])
-        counts["trips"] = matrix_trips - (missing.trips if few else 0) + (dropped if behind >= k else 0)
-    if few:
+        counts["trips"] = matrix_trips - missing.hidden + (dropped if behind >= k else 0)
+    if missing.hidden:
         counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
     if all("person" in part for part in rows.values()):
         inside = pd.unique(pd.concat([part["person"] for part in rows.values()]))
         many_others = counts["people"] - len(inside) >= k
-        hidden = missing.gone if few else missing.gone[:0]
         for name in counts.keys() & {"points", "staypoints"}:
-            counts[name] = _of_people(lake, product, day, stages[name], None if many_others else inside, hidden)
-        counts["people"] = (counts["people"] if many_others else len(inside)) - len(hidden)
+            counts[name] = _of_people(lake, product, day, stages[name], None if many_others else inside, missing.gone)
+        counts["people"] = (counts["people"] if many_others else len(inside)) - len(missing.gone)
     # Published trips can be subtracted from trips: of what many left out, one digit is then known.
-    many = missing.people >= k and len(str(missing.trips)) >= len(str(counts.get("trips", 0)))
+    many = missing.people > 0 and len(str(missing.trips)) >= len(str(counts.get("trips", 0)))
     digits = {"trips": 1} if many else {}
     return {name: rounded_down(count, k, digits.get(name, 2)) for name, count in counts.items()}
 

@@ -19,6 +19,8 @@ from odanon_assets.stores.interface import Store, window_of
 def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bundle) -> None:
     """Let a day's release pass and keep what the auditor will need of it; what must not be published is refused.
 
+    Of a trial nothing is kept, since no later release may be held against what was never published.
+
     Call it while the day is held. The tables are verified and audited, and the bundle must show them and nothing else.
     The sentence that refuses names the rules, and the other release where there is one.
     """
@@ -36,7 +38,8 @@ def let_pass(product: Product, lake: Lake, day: date, store: Store, bundle: Bund
             f"{product.product} {day} is not published: {'; '.join(map(str, findings))};"
             " the earlier release, if any, stays"
         )
-    keep(product, lake, day, store, bundle.manifest)
+    if not lake.trial:
+        keep(product, lake, day, store, bundle.manifest)
 
 
 def promise_kept(product: Product, lake: Lake, day: date) -> list[Finding]:

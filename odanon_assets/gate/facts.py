@@ -16,7 +16,7 @@ from odanon.product import Product
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.origin import choice_digest, origin_of
+from odanon_assets.lake.origin import choice_digest, origin_of, rules_of
 from odanon_assets.stores.bundle import release_id
 
 
@@ -61,6 +61,7 @@ def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
         "source": choice_digest(product.source.model_dump(mode="json")),
         "dataset": product.dataset,
         "timezone": product.timezone,
+        **rules_of(product, "trips", "od", "people", "population"),
     }
     rows = origin_of(lake, product.product, "od", day)  # made again since, perhaps of other data
     other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})

@@ -21,19 +21,29 @@ from odanon_assets.lake.files import locked, new_folder, to_json
 _PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
 ORIGIN = "origin.json"  # beside the tables of a stage: what they were read from
 _FIGURES_STAY = ("metrics", "released")
+_TRIAL = "trial"
+_OF_ALL = ("released",)  # what trials read and never write
+_IN_TRIALS = {"published": "judged"}  # nothing of a trial is published, nor called so
 # Folders of the root under which unfinished work lies, that of runs and that of what is made for readers.
 _SCRATCH = ("work", "published", "derived")
 
 
 @dataclass(frozen=True)
 class Lake:
-    """The restricted working area; nothing in it is meant for the public."""
+    """The restricted working area; nothing in it is meant for the public.
+
+    A trial has partitions of its own beside those of real runs, and shares keys, locks and evidence with them.
+    """
 
     root: Path
+    trial: bool = False
 
     def folder(self, product: str, stage: str, day: date) -> Path:
         """The folder of one partition, whether it exists or not."""
-        return self.root / "work" / product / stage / f"date={day.isoformat()}"
+        home = self.root / "work" / product
+        if self.trial and stage not in _OF_ALL:
+            home, stage = home / _TRIAL, _IN_TRIALS.get(stage, stage)
+        return home / stage / f"date={day.isoformat()}"
 
     def new(self, product: str, stage: str, day: date) -> AbstractContextManager[Path]:
         """A folder that replaces the partition when the block ends well."""
@@ -66,9 +76,8 @@ class Lake:
         """The folder of a partition that must exist."""
         path = self.folder(product, stage, day)
         if not path.is_dir():
-            raise OdanonError(
-                f"{product}/{stage} of {day} has not been made yet; run `odanon run {product} --date {day}`"
-            )
+            command = f"odanon run {product} --date {day}{' --trial' if self.trial else ''}"
+            raise OdanonError(f"{product}/{stage} of {day} has not been made yet; run `{command}`")
         return path
 
     def figures(self, product: str, stage: str, day: date) -> dict[str, Any]:
@@ -116,19 +125,37 @@ class Lake:
             if path.parent.name not in _FIGURES_STAY or _has_tables(path)
         }
         salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
-        return sorted(map(date.fromisoformat, kept | salts))
+        return sorted({*map(date.fromisoformat, kept | salts), *self.tried_days(product)})
+
+    def tried_days(self, product: str) -> list[date]:
+        """Days of which trials have left something, however they ended, in order."""
+        return sorted({date.fromisoformat(path.name.removeprefix("date=")) for path in self._tried(product)})
+
+    def forget_trial(self, product: str, day: date, by_name: str, reason: str) -> bool:
+        """Delete all that a trial of a day has left, its report too; whether there was anything."""
+        found = self._tried(product, day.isoformat())
+        if found:
+            self._note_deletion(product, day, by_name, reason)
+        for folder in found:
+            shutil.rmtree(folder, ignore_errors=True)
+        return bool(found)
+
+    def _tried(self, product: str, day: str = "*") -> list[Path]:
+        """The partitions of trials of a day."""
+        return sorted((self.root / "work" / product / _TRIAL).glob(f"*/date={day}"))
 
     def forget(self, product: str, data_sha256: str, day: date, by_name: str, reason: str) -> None:
         """Delete the rows of people and the pseudonym key of a day (PRIVACY rule 14); manifests of releases stay.
 
         Who did it and why is added to `deletions.jsonl` first, so that no deletion goes without its line.
         """
-        line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
-        with (self.root / "deletions.jsonl").open("a", encoding="utf-8") as log:
-            log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
-            log.flush()
-            os.fsync(log.fileno())
+        self._note_deletion(product, day, by_name, reason)
         names = {data_sha256, *self._data_read(product, day)}
+        # Keys first: only the tables tell under which names their data had one.
+        for salt in (self._salt(name, day) for name in names):
+            salt.unlink(missing_ok=True)
+            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
+                path.unlink(missing_ok=True)
         for stage in _PERSONAL:
             folder = self.folder(product, stage, day)
             if stage in _FIGURES_STAY:
@@ -136,14 +163,20 @@ class Lake:
                     path.unlink()
             else:
                 shutil.rmtree(folder, ignore_errors=True)
-        for salt in (self._salt(name, day) for name in names):
-            salt.unlink(missing_ok=True)
-            for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
-                path.unlink(missing_ok=True)
+        for folder in self._tried(product, day.isoformat()):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _note_deletion(self, product: str, day: date, by_name: str, reason: str) -> None:
+        line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
+        with (self.root / "deletions.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
 
     def _data_read(self, product: str, day: date) -> set[str]:
         """The names of the data that a day's tables say they were read from."""
-        paths = [self.folder(product, stage, day) / ORIGIN for stage in _PERSONAL]
+        folders = [self.folder(product, stage, day) for stage in _PERSONAL] + self._tried(product, day.isoformat())
+        paths = [folder / ORIGIN for folder in folders]
         return {json.loads(path.read_text())["data_sha256"] for path in paths if path.is_file()}
 
 

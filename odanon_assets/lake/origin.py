@@ -41,6 +41,11 @@ def choice_digest(told: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
+def rules_of(product: Product, *sections: str) -> dict[str, str]:
+    """The sections of a product's file that rule how tables are made, so that they can be compared and not read."""
+    return {name: choice_digest(product.model_dump(mode="json", include={name})) for name in sections}
+
+
 def write_origin(folder: Path, origin: dict[str, Any]) -> None:
     """Put what is known of the origin of tables into their folder."""
     (folder / ORIGIN).write_text(to_json(origin))

@@ -3,6 +3,9 @@
 A run covers one day or a range of days. Days are independent: a bad one is left where it stopped, the others go on,
 and the run fails at the end with the bad days' own words. Every stage and check is recorded the moment it ends, so a
 run that is killed leaves true records and its retry does only what is missing.
+
+A trial materialises nothing and evaluates no check as far as Dagster knows: what it found are observations, so that no
+partition turns green or red for what readers never see.
 """
 
 import time
@@ -16,18 +19,21 @@ from dagster import (
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
+    AssetObservation,
     AssetsDefinition,
     AssetSpec,
     BackfillPolicy,
+    Config,
     DagsterInstance,
     Failure,
     FreshnessPolicy,
     MetadataValue,
     multi_asset,
 )
+from pydantic import Field
 
 from odanon.product import Product
-from odanon_assets.chain.day import Checked, Event, Made, Stopped, run_day
+from odanon_assets.chain.day import Checked, Event, Made, Stopped, Tried, run_day
 from odanon_assets.chain.stages import STAGES, Stage
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
@@ -40,20 +46,34 @@ from odanon_assets.platform.partitions import asset_key, daily
 from odanon_assets.platform.recovery import begin, finished_days, leave_to_people
 from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
-from odanon_assets.watch.progress import announce_end
+from odanon_assets.watch.progress import announce_end, announce_warning
 from odanon_assets.watch.quiet import hush_destructors
 
 DAYS_PER_RUN = 30
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
 # A schedule publishes a day every day; what is later than that is shown as overdue.
 _OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
+_Recorded = AssetMaterialization | AssetObservation | AssetCheckEvaluation
+
+
+class RunOptions(Config):
+    """What a run can be asked for in its config, beside its days."""
+
+    trial: bool = Field(
+        default=False,
+        description="publish nothing, and say what publication would have said; a product with status: trial makes nothing else",
+    )
+    accept_incomplete: bool = Field(
+        default=False,
+        description="take days as they are although they were not delivered whole, on the terms under arrival",
+    )
 
 
 def product_assets(product: Product) -> AssetsDefinition:
     """All stages of a product with their checks."""
 
     @multi_asset(
-        name=f"{product.slug}_day",
+        name=step_name(product),
         specs=[_spec(product, stage) for stage in STAGES],
         check_specs=[_check_spec(product, check) for check in checks_of(product)],
         partitions_def=daily(product),
@@ -62,8 +82,9 @@ def product_assets(product: Product) -> AssetsDefinition:
         pool=POOL,
         required_resource_keys={resource_key(product, name) for name in PLUGIN_STAGES},
     )
-    def days(context: AssetExecutionContext) -> Iterator[AssetMaterialization | AssetCheckEvaluation]:
-        begin(context.instance, context.run_id)
+    def days(context: AssetExecutionContext, config: RunOptions) -> Iterator[_Recorded]:
+        trial = config.trial or product.status == "trial"
+        begin(context.instance, context.run_id, trial=trial)
         hush_destructors()
         plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
         stages = {key.path[-1] for key in context.selected_asset_keys}
@@ -77,19 +98,31 @@ def product_assets(product: Product) -> AssetsDefinition:
                 time.sleep(pause)
             for key in waiting:
                 stopped.pop(key, None)
-                note = "done"
+                note, refused = "done", ""
                 day = date.fromisoformat(key)
-                events = run_day(product, day, stages, checks, plugins)
-                for event in lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events):
-                    if isinstance(event, Stopped):
-                        stopped[key] = event
-                        context.log.error(f"{key}: {event.sentence}\n{event.trace}".rstrip())
-                    else:
-                        note = _note(event, note)
-                        yield from _recorded(context.instance, product, key, event)
-                announce_end(product.product, key, _ending(stopped.get(key), last=attempt == len(RETRY_AFTER)), note)
+                events = run_day(
+                    product, day, stages, checks, plugins, trial=trial, accept_incomplete=config.accept_incomplete
+                )
+                if not trial:  # catalogues hear of what was made, not of what might be
+                    events = lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events)
+                for event in events:
+                    match event:
+                        case Stopped(_, sentence, trace=trace):
+                            stopped[key] = event
+                            context.log.error(f"{key}: {sentence}\n{trace}".rstrip())
+                        case Tried(outcome, trace=trace):
+                            refused = "" if outcome.would_publish else f"trial: {outcome.sentence}"
+                            context.log.info(f"{key}: trial: {outcome.sentence}\n{trace}".rstrip())
+                        case Checked(check, verdict) if not (verdict.passed or check.blocking or check is LATE_DATA):
+                            announce_warning(product.product, key, f"{check.stage} {check.name}", verdict.sentence)
+                    note = _note(event, note)
+                    yield from (
+                        _observed(product, key, event) if trial else _recorded(context.instance, product, key, event)
+                    )
+                ending = _ending(stopped.get(key), last=attempt == len(RETRY_AFTER))
+                announce_end(product.product, key, refused or ending, note)
             waiting = [key for key, why in stopped.items() if why.transient]
-        if stopped:
+        if stopped and not trial:
             leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))
 
@@ -110,7 +143,33 @@ def _note(event: Event, note: str) -> str:
             return "published"
         case Checked(check, verdict) if check is LATE_DATA and not verdict.passed:
             return verdict.sentence
+        case Tried(outcome):
+            return f"trial: {outcome.sentence}"
     return note
+
+
+def _observed(product: Product, day: str, event: Event) -> Iterator[AssetObservation]:
+    """An event of a trial as Dagster keeps it."""
+    match event:
+        case Made(stage, figures):
+            metadata = {"trial": True, **stage_metadata(stage, figures, product.anonymize.promise.k)}
+            yield AssetObservation(asset_key(product, stage), partition=day, metadata=metadata)
+        case Tried(outcome, figures, checks):
+            metadata = {
+                "published": "no (trial)",
+                "trial": outcome.sentence,
+                "checks": MetadataValue.json(
+                    {f"{each.check.stage} {each.check.name}": each.verdict.sentence for each in checks}
+                ),
+                **({} if outcome.report is None else {"report": MetadataValue.path(outcome.report)}),
+                **stage_metadata("published", figures, product.anonymize.promise.k),
+            }
+            yield AssetObservation(
+                asset_key(product, "published"),
+                partition=day,
+                description=f"Trial: {outcome.sentence}",
+                metadata=metadata,
+            )
 
 
 def _recorded(
@@ -151,7 +210,9 @@ def _failure(product: Product, stopped: dict[str, Stopped], days: int) -> Failur
 
 
 def _spec(product: Product, stage: Stage) -> AssetSpec:
-    scheduled = stage.name == "published" and product.schedule is not None
+    live = product.status == "live"
+    scheduled = stage.name == "published" and product.schedule is not None and live
+    on_trial = "" if live else "\n\nOn trial: runs publish nothing and say what publication would have said."
     return AssetSpec(
         key=asset_key(product, stage.name),
         deps=[asset_key(product, name) for name in stage.upstream],
@@ -159,8 +220,12 @@ def _spec(product: Product, stage: Stage) -> AssetSpec:
         group_name=product.slug,
         owners=owners(product),
         kinds=set(stage.kinds),
-        tags={"product": product.product, "access": "public" if stage.name == "published" else "restricted"},
-        description=f"{stage.description}\n\nProduct: {product.title}.",
+        tags={
+            "product": product.product,
+            "status": product.status,
+            "access": "public" if stage.name == "published" else "restricted",
+        },
+        description=f"{stage.description}\n\nProduct: {product.title}.{on_trial}",
         metadata=table_metadata(product, stage.name),
         freshness_policy=_OVERDUE if scheduled else None,
     )
@@ -174,6 +239,11 @@ def _check_spec(product: Product, check: Check) -> AssetCheckSpec:
         description=check.description,
         partitions_def=daily(product),
     )
+
+
+def step_name(product: Product) -> str:
+    """The name under which run config speaks to the step of a product."""
+    return f"{product.slug}_day"
 
 
 def stage_keys(product: Product) -> Iterable[AssetKey]:

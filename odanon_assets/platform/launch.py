@@ -18,7 +18,7 @@ from odanon_assets.chain.arrival import has_matrix
 from odanon_assets.derived.folders import Derived
 from odanon_assets.derived.months import is_current
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.assets import DAYS_PER_RUN
+from odanon_assets.platform.assets import DAYS_PER_RUN, step_name
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.derived_assets import record_segments
 from odanon_assets.platform.recovery import record_published, report_lost_runs
@@ -35,7 +35,7 @@ Standing = Literal["open", "published", "purged"]
 
 @dataclass(frozen=True)
 class DayResult:
-    """How one day ended: `error` is empty when it was published.
+    """How one day ended: `error` is empty when it was published, or would have been if this was no trial.
 
     `standing` is what its window shows now: of a day that failed nothing yet, an earlier release, or nothing ever again.
     """
@@ -51,11 +51,14 @@ def days_between(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 
 
-def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[DayResult]:
-    """Materialise every stage of each day, many days a run; a bad day is reported and the others go on.
+def run_days(
+    product: Product, days: list[date], *, resume: bool, trial: bool = False, accept_incomplete: bool = False
+) -> Iterator[DayResult]:
+    """Run every stage of each day, many days a run; a bad day is reported and the others go on.
 
-    Days of a range on which the product makes no matrix are passed over.
+    Days of a range on which the product makes no matrix are passed over. A trial publishes nothing.
     """
+    asked = {"trial": trial, "accept_incomplete": accept_incomplete}
     days = [day for day in days if has_matrix(product, day)]
     if not days:
         raise OdanonError(
@@ -75,7 +78,9 @@ def run_days(product: Product, days: list[date], *, resume: bool) -> Iterator[Da
         job = definitions.resolve_job_def(product.slug)
         waiting = [day for day in days if day not in published]
         for chunk in chunks(waiting, DAYS_PER_RUN):
-            yield from _run_chunk(job, product, chunk, instance)
+            yield from _run_chunk(job, product, chunk, instance, asked)
+        if trial:
+            return
         month_job = definitions.resolve_job_def(f"{product.slug}_monthly")
         for month in complete_months(product, days, store.windows(product.product)):
             if not is_current(product, month, store):  # also when its days were published before a kill
@@ -145,19 +150,23 @@ class _Outcomes:
     def stage(self, product: str, stage: str, day: str) -> None:
         return
 
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None:
+        return
+
     def day(self, product: str, day: str, error: str, note: str) -> None:
         self.errors[day] = error
 
 
 def _run_chunk(
-    job: JobDefinition, product: Product, days: list[date], instance: DagsterInstance
+    job: JobDefinition, product: Product, days: list[date], instance: DagsterInstance, asked: dict[str, bool]
 ) -> Iterator[DayResult]:
     span = {
         ASSET_PARTITION_RANGE_START_TAG: days[0].isoformat(),
         ASSET_PARTITION_RANGE_END_TAG: days[-1].isoformat(),
     }
     with listening(_Outcomes()) as outcomes:
-        job.execute_in_process(tags=span, instance=instance, run_config=_QUIET, raise_on_error=False)
+        config = {**_QUIET, "ops": {step_name(product): {"config": asked}}}
+        job.execute_in_process(tags=span, instance=instance, run_config=config, raise_on_error=False)
     unheard = "the run failed; look at it in the Dagster UI (`make up`)"
     errors = {day: outcomes.errors.get(day.isoformat(), unheard) for day in days}
     standings = _standings(product) if any(errors.values()) else {}

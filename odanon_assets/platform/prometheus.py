@@ -13,6 +13,7 @@ from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.platform.partitions import asset_key
+from odanon_assets.platform.recovery import attempts
 from odanon_assets.stores.choice import open_store
 
 _HELP = {
@@ -72,16 +73,7 @@ def broken_samples(broken: Iterable[Path]) -> Iterator[Sample]:
 
 def failed_days(product: Product, instance: DagsterInstance) -> list[str]:
     """Days that a run wanted to publish, and did not, since they were last published."""
-    attempts = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
-        asset_key(product, "published")
-    )
-    status = {run_id: _status(instance, run_id) for run_id in {run_id for run_id, _ in attempts.values()}}
-    return sorted(day for day, (run_id, _) in attempts.items() if status[run_id] in _BAD)
-
-
-def _status(instance: DagsterInstance, run_id: str) -> DagsterRunStatus | None:
-    run = instance.get_run_by_id(run_id)
-    return None if run is None else run.status
+    return [day for day, run in attempts(product, instance).items() if run.status in _BAD]
 
 
 def _releases(product: Product) -> Iterator[Sample]:

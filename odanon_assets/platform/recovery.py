@@ -9,11 +9,13 @@ from datetime import date
 from pathlib import Path
 
 from dagster import (
+    AssetKey,
     AssetMaterialization,
     DagsterEventType,
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
+    EventRecordsFilter,
     RunsFilter,
 )
 from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
@@ -25,7 +27,9 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
+TRIAL_TAG = "odanon/trial"  # of runs that publish nothing
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
+_LATEST_EVENTS = 100  # of a day, that are looked through for a run that was no trial
 _LAST_STAGE = "published"
 _SILENT_S = 900  # seconds in which a run that works says which process works on it
 
@@ -41,6 +45,44 @@ def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
             if event.asset_key is not None and event.asset_key.path[-1] == _LAST_STAGE and event.partition is not None:
                 finished.add(event.partition)
     return finished
+
+
+def attempts(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
+    """Days that a run wanted to publish, and did not, since they were last published, with the latest such run.
+
+    Runs that were deleted and trials, which want nothing of the kind, do not count.
+    """
+    key = asset_key(product, _LAST_STAGE)
+    latest = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
+        key
+    )
+    runs = {run_id: instance.get_run_by_id(run_id) for run_id, _ in latest.values()}
+    found = {day: runs[run_id] for day, (run_id, _) in sorted(latest.items())}
+    real = {day: _before_trials(instance, key, day) if _is_trial(run) else run for day, run in found.items()}
+    return {day: run for day, run in real.items() if run is not None}
+
+
+def _before_trials(instance: DagsterInstance, key: AssetKey, day: str) -> DagsterRun | None:
+    """The latest run of a day that was no trial; None if there is none, or the day was published after it."""
+    kinds = (DagsterEventType.ASSET_MATERIALIZATION_PLANNED, DagsterEventType.ASSET_MATERIALIZATION)
+    records = [
+        record
+        for kind in kinds
+        for record in instance.event_log_storage.get_event_records(
+            EventRecordsFilter(kind, key, [day]), limit=_LATEST_EVENTS
+        )
+    ]
+    for record in sorted(records, key=lambda record: record.storage_id, reverse=True):
+        if record.event_log_entry.dagster_event_type == DagsterEventType.ASSET_MATERIALIZATION:
+            return None
+        run = instance.get_run_by_id(record.run_id)
+        if run is not None and not _is_trial(run):
+            return run
+    return None
+
+
+def _is_trial(run: DagsterRun | None) -> bool:
+    return run is not None and TRIAL_TAG in run.tags
 
 
 def lost_runs(instance: DagsterInstance) -> Iterator[DagsterRun]:
@@ -83,12 +125,13 @@ def record_published(instance: DagsterInstance, product: Product, days: Iterable
                 instance.report_runless_asset_event(made)
 
 
-def begin(instance: DagsterInstance, run_id: str) -> None:
-    """Say which process works on a run, and that it may be started again if it fails.
+def begin(instance: DagsterInstance, run_id: str, *, trial: bool) -> None:
+    """Say which process works on a run, that it may be started again if it fails, and whether it is a trial.
 
     A retry has the tags of its parent, which may have been left to people.
     """
-    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true"})
+    said = {TRIAL_TAG: "true"} if trial else {}
+    instance.add_run_tags(run_id, {WORKER_TAG: worker(), RETRY_ON_ASSET_OR_OP_FAILURE_TAG: "true", **said})
 
 
 def leave_to_people(instance: DagsterInstance, run_id: str) -> None:

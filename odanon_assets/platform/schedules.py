@@ -1,6 +1,7 @@
 """The daily run of a product: the job, and the schedule that asks each morning for the day that lies `lag` days back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import date
 
 from dagster import (
     AssetSelection,
@@ -15,12 +16,22 @@ from dagster import (
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from odanon.product import Product
-from odanon_assets.chain.arrival import has_matrix
+from odanon_assets.chain.arrival import has_matrix, waiting_days, waits_for
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import outcomes
 from odanon_assets.platform.assets import stage_keys
+from odanon_assets.platform.recovery import attempts
 from odanon_assets.stores.choice import open_store
 
 # Runs that someone waits for go first; backfills have priority 0.
 DAILY = {"dagster/priority": "10"}
+_SHOWN = 3  # days whose reason to wait is told by a tick
+
+
+def acts_on(product: Product) -> str:
+    """What schedule and sensors do with a day, in one word."""
+    return "Publishes" if product.status == "live" else "Tries, and does not publish,"
 
 
 def product_job(product: Product) -> UnresolvedAssetJobDefinition:
@@ -45,17 +56,55 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
         cron_schedule=plan.cron,
         execution_timezone=product.timezone,
         default_status=DefaultScheduleStatus.RUNNING,
-        description=f"Publishes the day {plan.lag.days} days back.",
+        description=f"{acts_on(product)} the day {plan.lag.days} days back.",
     )
     def daily_run(context: ScheduleEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        day = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()
-        if day < product.start:
-            yield SkipReason(f"{day} lies before the product's first day {product.start}")
-        elif not has_matrix(product, day):
-            yield SkipReason(f"{day} is no working day, and od.days is working")
-        elif open_store(product).released(product.product, day) is not None:
-            yield SkipReason(f"{day} is published already")
-        else:
-            yield RunRequest(run_key=day.isoformat(), partition_key=day.isoformat(), tags=DAILY)
+        due = (context.scheduled_execution_time.astimezone(product.zone) - plan.lag).date()
+        reasons = {day: waits_for(product, lake_of(product), day) for day in _left(product, context, due)}
+        reasons[due] = _skipped(product, due)
+        ready = [day for day, why in reasons.items() if not why]
+        if not ready:
+            yield SkipReason(reasons[due] if len(reasons) == 1 else told_waiting(reasons))
+        yield from (RunRequest(run_key=f"{day}", partition_key=f"{day}", tags=DAILY) for day in ready)
 
     return daily_run
+
+
+def _skipped(product: Product, day: date) -> str:
+    """Why the day that is due is not run; empty when it is.
+
+    Without terms under arrival a day that has not come is run nevertheless, so that its failure is told.
+    """
+    if day < product.start:
+        return f"{day} lies before the product's first day {product.start}"
+    if not has_matrix(product, day):
+        return f"{day} is no working day, and od.days is working"
+    if open_store(product).released(product.product, day) is not None:
+        return f"{day} is published already"
+    why = "" if product.arrival is None else waits_for(product, lake_of(product), day)
+    return f"{day} waits: {why}" if why else ""
+
+
+def _left(product: Product, context: ScheduleEvaluationContext, due: date) -> list[date]:
+    """Days before the one that is due that waited when they were, and were not begun since: a tick asks for them again."""
+    if product.arrival is None:
+        return []
+    on_trial = product.status == "trial"
+    begun = (
+        {*map(str, outcomes(default_root(), product.product))} if on_trial else {*attempts(product, context.instance)}
+    )
+    waiting = waiting_days(product, open_store(product), due)
+    return [day for day in waiting if day.isoformat() not in begun]
+
+
+def told_waiting(reasons: Mapping[date, str], failed: int = 0) -> str:
+    """Why nothing is asked for, in one sentence: the first days that wait, and how many wait for people."""
+    first = [f"{day}: {why}" for day, why in sorted(reasons.items())[:_SHOWN]]
+    more = [f"{len(reasons) - _SHOWN} more days wait"] if len(reasons) > _SHOWN else []
+    people = [f"{failed} days were asked for before and wait for a person"] if failed else []
+    return "; ".join([*first, *more, *people]) or "no day waits"
+
+
+def lake_of(product: Product) -> Lake:
+    """The partitions that the runs of a product work on."""
+    return Lake(default_root(), trial=product.status == "trial")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 
 from dagster import (
     AssetSelection,
@@ -23,11 +23,11 @@ from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
 from odanon.protocols import TellsState
-from odanon_assets.chain.arrival import arrived, changed_days, waiting_days
+from odanon_assets.chain.arrival import changed_days, waiting_days, waits_for
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.recovery import report_lost_runs
-from odanon_assets.platform.schedules import DAILY
+from odanon_assets.platform.schedules import DAILY, acts_on, lake_of, told_waiting
 from odanon_assets.stores.choice import open_store
 
 UI_VARIABLE = "ODANON_UI_URL"  # where people reach the Dagster UI, for links in alerts
@@ -44,25 +44,33 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         job=job,
         minimum_interval_seconds=60,
         default_status=_RUNNING,
-        description="Runs a day as soon as its source has arrived, told from names or a small query.",
+        description=f"{acts_on(product)} a day as soon as its source has arrived, told from names or a small query.",
     )
     def arrival(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
         requested = set((context.cursor or "").split())
         waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
-        fresh = [day.isoformat() for day in waiting if day.isoformat() not in requested and arrived(product, day)]
+        keys = {_arrival_key(product, day): day for day in waiting}
         # A day that failed is not asked for again: people repair it and retry.
-        context.update_cursor(" ".join(sorted(requested & {day.isoformat() for day in waiting} | set(fresh))))
+        reasons = {key: waits_for(product, lake_of(product), day) for key, day in keys.items() if key not in requested}
+        fresh = [key for key, why in reasons.items() if not why]
+        context.update_cursor(" ".join(sorted(requested & keys.keys() | set(fresh))))
         if not fresh:
-            yield SkipReason(f"{len(waiting)} days wait for their source or for a person")
-        yield from (RunRequest(run_key=f"arrival-{day}", partition_key=day, tags=DAILY) for day in fresh)
+            yield SkipReason(told_waiting({keys[key]: why for key, why in reasons.items()}, len(keys) - len(reasons)))
+        yield from (RunRequest(run_key=key, partition_key=keys[key].isoformat(), tags=DAILY) for key in fresh)
 
     return arrival
+
+
+def _arrival_key(product: Product, day: date) -> str:
+    """What names the request for a day; one that was tried is asked for again when its product goes live."""
+    return f"{'arrival' if product.status == 'live' else 'trial'}-{day}"
 
 
 def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
     """Runs published days again whose source has changed, which counts what came late (PRIVACY rule 11)."""
     if (
-        product.schedule is None
+        product.status == "trial"
+        or product.schedule is None
         or not product.schedule.on_arrival
         or not isinstance(product.source.instance, TellsState)
     ):

@@ -68,6 +68,14 @@ def transaction(url: str) -> Iterator["Connection"]:
         yield connection
 
 
+@contextmanager
+def reading(url: str) -> Iterator["Connection"]:
+    """A connection in a read-only transaction that is rolled back: some functions write in spite of the first."""
+    with scrubbed(), engine_of(url).connect() as connection:
+        execute(connection, "SET TRANSACTION READ ONLY")
+        yield connection
+
+
 def execute(connection: "Connection", sql: str, values: Any = None) -> "CursorResult[Any]":
     """Run a statement in which `:name` stands for a value; a list of values runs it once for each."""
     from sqlalchemy import text

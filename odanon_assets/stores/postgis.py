@@ -11,7 +11,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
-from odanon_assets.stores.database import address_of, execute, transaction
+from odanon_assets.stores.database import address_of, execute, reading, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -187,8 +187,7 @@ class PostgisStore:
         return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS)).astype({"window_start": "str"})
 
     def query(self, sql: str) -> pd.DataFrame:
-        with transaction(self.url) as connection:
-            execute(connection, "SET TRANSACTION READ ONLY")
+        with reading(self.url) as connection:
             execute(connection, "SET LOCAL search_path = published, odanon, public")
             execute(connection, "SELECT set_config('odanon.query', :sql, true)", {"sql": sql})
             # A cursor takes one query that gives rows: whoever adds a COMMIT cannot leave the read-only transaction.

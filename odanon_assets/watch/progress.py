@@ -1,4 +1,4 @@
-"""Telling whoever listens which stage of which day starts, and how a day ended."""
+"""Telling whoever listens which stage of which day starts, what a check warned of, and how a day ended."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,8 @@ class Listener(Protocol):
     """What a listener hears; all of it happens in the thread of the run."""
 
     def stage(self, product: str, stage: str, day: str) -> None: ...
+
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None: ...
 
     def day(self, product: str, day: str, error: str, note: str) -> None: ...
 
@@ -33,6 +35,12 @@ def announce(product: str, stage: str, day: str) -> None:
     """A stage starts."""
     for listener in _listeners:
         listener.stage(product, stage, day)
+
+
+def announce_warning(product: str, day: str, check: str, sentence: str) -> None:
+    """A check that stops no day found something odd."""
+    for listener in _listeners:
+        listener.warning(product, day, check, sentence)
 
 
 def announce_end(product: str, day: str, error: str, note: str) -> None:

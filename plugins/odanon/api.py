@@ -32,6 +32,7 @@ from odanon.protocols import (
     HierarchyBuilder,
     KnowsEveryTile,
     KnowsPeople,
+    ListsFiles,
     Metric,
     Notifier,
     OdSource,
@@ -42,6 +43,7 @@ from odanon.protocols import (
     TripSource,
     Zoning,
 )
+from odanon.reading.delivery import DeliveredFile, Delivery
 
 __all__ = [
     "ALL_LIMITS",
@@ -52,6 +54,8 @@ __all__ = [
     "Areas",
     "CheckedDay",
     "DayCheck",
+    "DeliveredFile",
+    "Delivery",
     "Duration",
     "Engine",
     "Figure",
@@ -59,6 +63,7 @@ __all__ = [
     "HierarchyBuilder",
     "KnowsEveryTile",
     "KnowsPeople",
+    "ListsFiles",
     "Metric",
     "Notifier",
     "ODMatrix",

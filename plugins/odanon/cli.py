@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.listing import PANELS, Offer, listing, offers
 
 _MARKUP: Literal["markdown"] = "markdown"
@@ -69,7 +69,7 @@ def app() -> None:
     try:
         main()
     except OdanonError as error:
-        typer.secho(f"odanon: {error}", fg="red", err=True)
+        typer.secho(f"odanon: {one_line(str(error))}", fg="red", err=True)
         sys.exit(1)
     except OSError as error:
         if error.filename is None:

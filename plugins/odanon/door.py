@@ -8,15 +8,15 @@ import copy
 import resource
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from odanon import registry
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.gate.drawn import redrawn
+from odanon.gate.listed import listed_flows
 from odanon.gate.plain import plain
 from odanon.gate.release import noisy_findings, release_findings, rows_of
 from odanon.gate.shape import misshapen
@@ -25,14 +25,13 @@ from odanon.metrics.measure import measured_window
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
-from odanon.model.release import Release
+from odanon.model.release import Release, assignment_table
 from odanon.plugin import parameters_of
 from odanon.protocols import Anonymizes, Metric
 
 Bin = TypeVar("Bin", bound=Hashable)
 T = TypeVar("T")
 _LARGEST = 2**62  # sums of trips times tiles
-_LONGEST_SENTENCE = 500
 
 
 class RefusedError(OdanonError):
@@ -86,14 +85,12 @@ def release(
     given = {name: _copied(od) for name, od in matrices.items()}
     trees = copy.deepcopy((hierarchy, targets))
     started = time.process_time()
-    made = author.work(lambda: _anonymized(anonymizer, author, given, *trees))
+    made = _anonymized(anonymizer, author, given, *trees)
     cpu_s, peak_mb = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     releases, findings = {}, []
     copied = author.work(lambda: {name: plain(each, author.parameters) for name, each in made.items()})
     for name, od in matrices.items():
-        releases[name], found = _judged(
-            copied[name], rows_of(od, hierarchy, targets), hierarchy, targets, author, promise
-        )
+        releases[name], found = _judged(copied[name], od, hierarchy, targets, author, promise)
         findings += found
     if findings:
         raise RefusedError(author.name, added_up(findings))
@@ -127,7 +124,7 @@ class _Author:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, _one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, one_line(sentence))
 
     def work(self, task: Callable[[], T]) -> T:
         """What the anonymiser makes; whatever goes wrong inside it is one sentence that names it."""
@@ -138,16 +135,11 @@ class _Author:
         except OdanonError as error:
             if registry.is_ours("anonymize", self.name):
                 raise
-            raise OdanonError(f"{self.name}: {_one_line(str(error))}") from None
+            raise OdanonError(f"{self.name}: {one_line(str(error))}") from None
         except (Exception, SystemExit) as error:
             raise OdanonError(
                 f"{self.name} failed with {type(error).__name__}; nothing is released, report it to its author"
             ) from error
-
-
-def _one_line(text: str) -> str:
-    """What somebody else's code says, as one line without anything that moves a terminal's cursor."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST_SENTENCE].strip()
 
 
 def _copied(od: ODMatrix) -> ODMatrix:
@@ -164,16 +156,22 @@ def _copied(od: ODMatrix) -> ODMatrix:
 
 def _judged(
     made: Release,
-    rows: pd.DataFrame,
+    od: ODMatrix,
     origins: Hierarchy,
     destinations: Hierarchy,
     author: _Author,
     promise: Promise | None,
 ) -> tuple[Release, list[Finding]]:
-    """A release under the names that its areas should have, and the rules that it breaks."""
+    """A release under the names that its areas should have, its pairs in their order, and the rules that it breaks."""
+    rows = rows_of(od, origins, destinations)
     if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
         return made, findings
     release = redrawn(made, origins, destinations)
+    flow = listed_flows(made.assignment, od, origins, destinations)
+    if flow is None:
+        findings.append(Finding("assignment", 1, "the tile pairs that are listed are not those of the matrix"))
+    else:
+        release = replace(release, assignment=assignment_table(od, origins, destinations, flow))
     for asked in {author.promise: None, promise or author.promise: None}:
         if author.verifiable:
             findings += release_findings(rows, release, origins, destinations, asked, overlapping=author.overlapping)
@@ -205,16 +203,12 @@ def _anonymized(
     promise = author.promise
     enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
-        anonymizer.check(max(matrices.values(), key=lambda od: _units(od, promise)))
-        raise OdanonError(
-            f"no time bin stands for k_population = {promise.k_population:g} inhabitants in all; use longer bins, a"
-            " longer window or a smaller k_population"
-        )
-    whole_window = getattr(anonymizer, "anonymize_window", None)
-    if whole_window is not None:
-        made = whole_window(list(enough.values()), origins, destinations)
-    else:
-        made = [anonymizer.anonymize(od, origins, destinations) for od in enough.values()]
+        largest = max(matrices.values(), key=lambda od: _units(od, promise))
+        author.work(lambda: anonymizer.check(largest))
+        asked = {name: getattr(promise, name) for name in ("k", "k_areas", "k_population")}
+        wanted = " and ".join(f"{name} = {value:g}" for name, value in asked.items() if value is not None)
+        raise OdanonError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
+    made = author.work(lambda: _made(anonymizer, list(enough.values()), origins, destinations))
     if not isinstance(made, list | tuple) or not all(isinstance(release, Release) for release in made):
         raise OdanonError(f"{author.name} returned something that is no Release; report it to its author")
     if len(made) != len(enough):
@@ -224,6 +218,14 @@ def _anonymized(
         name: released[name] if name in released else _nothing(od, origins, destinations, author.parameters)
         for name, od in matrices.items()
     }
+
+
+def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> Any:
+    """What the anonymiser returns for some matrices, whatever that is."""
+    whole_window = getattr(anonymizer, "anonymize_window", None)
+    if whole_window is not None:
+        return whole_window(matrices, origins, destinations)
+    return [anonymizer.anonymize(od, origins, destinations) for od in matrices]
 
 
 def _reaches(od: ODMatrix, promise: Promise) -> bool:

@@ -1,5 +1,12 @@
 """The exceptions a user should ever read: what is wrong, where, and what to do."""
 
+_LONGEST = 4000
+
+
+def one_line(text: str) -> str:
+    """What somebody else's code says, as one line without anything that moves a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST].strip()
+
 
 class OdanonError(ValueError):
     """A mistake in data, configuration or request, phrased for the person who can repair it.

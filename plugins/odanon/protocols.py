@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from odanon.checking import CheckedDay, Verdict
     from odanon.engines.points import Collected
     from odanon.notify.alert import Alert
+    from odanon.reading.delivery import Delivery
 
 
 class Source(Protocol):
@@ -53,10 +54,10 @@ class OdSource(Source, Protocol):
 
 @runtime_checkable
 class NamesFiles(Protocol):
-    """A source that reads files."""
+    """A source that reads files, or tables of a database."""
 
     def reads(self, start: datetime, end: datetime) -> list[str]:
-        """The real names of the files of [start, end), in order."""
+        """The real names of the files, or of the tables, of [start, end), in order."""
 
 
 @runtime_checkable
@@ -65,6 +66,14 @@ class TellsState(Protocol):
 
     def state(self, days: list[date]) -> str:
         """A text that changes when the data of these days do."""
+
+
+@runtime_checkable
+class ListsFiles(Protocol):
+    """A source that can tell what was delivered before anything is read, for the terms under `arrival`."""
+
+    def delivered(self, day: date) -> "list[Delivery]":
+        """What is there of a day, by folder."""
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.model.promise import Promise
 from odanon.offered import AMBIGUOUS, OURS, TAKEN, Offered, offered, packages
 from odanon.plugin import parameters_of
@@ -73,10 +73,8 @@ class Plugin:
 
         An anonymiser that promises less than its parameters and their declared defaults ask for is refused.
         """
-        made = self._made(parameters)
-        if self.stage == "anonymize" and (
-            weaker := Promise.of(parameters_of(made)).weaker_than(self.promise(parameters))
-        ):
+        made, told = self._made(parameters)
+        if self.stage == "anonymize" and (weaker := Promise.of(told).weaker_than(self.promise(parameters))):
             raise OdanonError(
                 f"{self.name} of {self.distribution} promises less than it is asked to ({', '.join(weaker)});"
                 " choose another algorithm"
@@ -89,11 +87,12 @@ class Plugin:
         declared = {name: field["default"] for name, field in fields.items() if "default" in field}
         return Promise.of({**declared, **parameters})
 
-    def _made(self, parameters: dict[str, Any]) -> Any:
-        """An instance; whatever else than a refusal its class raises is one sentence."""
+    def _made(self, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """An instance and its parameters as it tells them; whatever else than a refusal its class raises is one sentence."""
         try:
-            return TypeAdapter(self.cls).validate_python(parameters)
-        except ValueError:  # of a parameter, in pydantic's form
+            made: Any = TypeAdapter(self.cls).validate_python(parameters)
+            return made, parameters_of(made)
+        except ValidationError:
             raise
         except (Exception, SystemExit) as error:
             raise OdanonError(
@@ -177,6 +176,8 @@ def _load(stage: str, name: str) -> Plugin | Broken:
         return Broken(stage, name, owners, AMBIGUOUS)
     try:
         cls = points[0].load()
+    except OdanonError as error:
+        return Broken(stage, name, owners, f"{one_line(str(error))}; reinstall or update {owners}")
     except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
         return Broken(stage, name, owners, f"{type(error).__name__} when it was loaded; reinstall or update {owners}")
     if missing := lacks(stage, cls):
@@ -246,6 +247,6 @@ def explain(error: Any, known: Iterable[str] = ()) -> str:
         case "literal_error":
             return f"not a choice; use {context['expected']}"
         case "value_error":
-            return str(context["error"])
+            return one_line(str(context["error"]))
     message = error["msg"][0].lower() + error["msg"][1:]
     return f"{message}; correct the value"

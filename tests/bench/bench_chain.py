@@ -59,6 +59,7 @@ def product(points: Path) -> Product:
             "product": "bench",
             "title": "Benchmark",
             "owner": "bench",
+            "status": "live",
             "start": DAY,
             "timezone": "Europe/Paris",
             "source": {"plugin": "points", "path": str(points)},

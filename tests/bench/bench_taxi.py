@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from odanon.anonymizers.anonymizer import Anonymizer
-from odanon.anonymizers.atg.dual import AtgDual
+from odanon.anonymizers.atg.dual import AtgDual, solve_dual
 from odanon.anonymizers.atg.forest import BudgetError
 from odanon.anonymizers.atg.joint import AtgJoint, solve_both
-from odanon.anonymizers.atg.origins import areas_emitting, solve_dual
+from odanon.anonymizers.atg.origins import areas_emitting
 from odanon.anonymizers.trees.problem import Problem
 from odanon.hierarchies.h3 import H3Hierarchy
 from odanon.hierarchies.ward import WardHierarchy

@@ -93,3 +93,15 @@ def test_a_path_that_cannot_be_written_gets_a_sentence(
     with pytest.raises(SystemExit, match="1"):
         cli.app()
     assert "odanon: /proc/nowhere/schema.json: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_mistake_is_one_line_whatever_a_plugin_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OdanonError("two\nlines \x07")
+
+    monkeypatch.setattr(cli, "main", fail)
+    with pytest.raises(SystemExit):
+        cli.app()
+    assert capsys.readouterr().err == "odanon: two lines\n"

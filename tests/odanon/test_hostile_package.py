@@ -47,8 +47,15 @@ class Needs(Lies):
     figures: ClassVar = (replace(OWN, name="Gbar", public="gbar"), OWN)
 
 @plugin
+class Unread(Lies):
+    """Has figures that cannot be read."""
+    @property
+    def figures(self):
+        raise KeyError("Alice")
+
+@plugin
 class Unmade(Anonymizer):
-    """Fails when it is made."""
+    """Fails when it is made [/red] of a [m] set."""
     def __post_init__(self):
         raise RuntimeError("a message that may quote data")
     def anonymize(self, od, origins, destinations):
@@ -62,6 +69,7 @@ uniform = odanon.anonymizers.levels.uniform:UniformLevel
 aaa-flips = stranger:Flips
 aab-tells = stranger:Tells
 needs = stranger:Needs
+unread = stranger:Unread
 generalisation = odanon.metrics.generalisation:Generalisation
 """
 
@@ -110,6 +118,8 @@ def test_a_name_of_ours_is_ours_even_with_our_class_behind_it(house: House) -> N
     for what in ("anonymize: uniform", "metrics: generalisation"):
         assert f"{what}  (odanon)" in listed
         assert f"{what}  (stranger)\n  broken: the name belongs to odanon; rename it" in listed
+    assert "Fails when it is made [/red] of a [m] set." in listed, "a docstring is shown letter by letter"
+    assert "metrics: unread  (stranger)\n  broken: its figures cannot be read (OdanonError)" in listed
 
 
 def test_a_product_refuses_a_metric_that_declares_ours_once_it_is_set_up(house: House) -> None:

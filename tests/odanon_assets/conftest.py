@@ -1,8 +1,9 @@
-"""Both stores, empty, for the tests that must hold on either."""
+"""Both stores, empty, for the tests that must hold on either; and a small town to publish there."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import gate_town as gate
 import pytest
 from psycopg2 import sql
 from store_databases import emptied, renamed, run_sql
@@ -37,6 +38,24 @@ def fresh_database(postgis_url: str) -> Iterator[str]:
     run_sql(postgis_url, sql.SQL("CREATE DATABASE {}").format(name))
     yield renamed(postgis_url, "odanon_fresh")
     run_sql(postgis_url, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture
+def town_folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with the OD table of one day of a small town (`gate_town`)."""
+    for name, value in gate.SECRET.items():
+        monkeypatch.setenv(name, value)
+    gate.write(workspace, gate.people(200))
+    return workspace
+
+
+@pytest.fixture(params=["embedded", "postgis"])
+def publish(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What a product's file says under `publish` to use an empty store of each kind."""
+    if request.param == "embedded":
+        return {"store": "embedded"}
+    monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
+    return {"store": "postgis", "url": "${ODANON_DB_URL}"}
 
 
 @pytest.fixture(params=["embedded", "postgis"])

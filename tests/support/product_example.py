@@ -11,6 +11,7 @@ SMALL: dict[str, Any] = {
     "product": "small",
     "title": "A small town",
     "owner": "test-team",
+    "status": "live",
     "start": "2026-03-02",
     "timezone": "Europe/Paris",
     "source": {"plugin": "simulated", "people": 400, "seed": 3, "radius_km": 4},

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from odanon import registry
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, one_line
 from odanon.metrics.declared import refused_metrics
 
 PANEL = ("Plugins", 1)
@@ -22,21 +23,26 @@ def plugins(
         raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
     console, refused = Console(), refused_metrics()
     for found in (found for name in registry.STAGES if stage in (None, name) for found in registry.installed(name)):
-        console.print(f"\n[bold]{found.stage}: {found.name}[/bold]  [dim]({found.distribution})[/dim]")
+        console.print(f"\n[bold]{found.stage}: {_said(found.name)}[/bold]  [dim]({_said(found.distribution)})[/dim]")
         why = found.why if isinstance(found, registry.Broken) else None
         if found.stage == "metrics":
             why = why or refused.get(found.name)
         if isinstance(found, registry.Broken) or why is not None:
-            console.print(f"  [red]broken: {why}[/red]", highlight=False)
+            console.print(f"  [red]broken: {_said(why or '')}[/red]", highlight=False)
             continue
-        console.print(f"  {found.summary}", highlight=False)
+        console.print(f"  {_said(found.summary)}", highlight=False)
         for line in _limits(found.cls) if found.stage == "anonymize" else ():
             console.print(f"  {line}", highlight=False)
         table = Table(box=None, padding=(0, 2), show_header=False)
-        for parameter in found.parameters:
-            table.add_row(f"  {parameter.name}", parameter.type, parameter.default, parameter.description)
+        for each in found.parameters:
+            table.add_row(f"  {each.name}", *map(_said, (each.type, each.default, each.description)))
         if table.row_count:
             console.print(table)
+
+
+def _said(text: str) -> str:
+    """What a stranger's package says, letter by letter."""
+    return escape(one_line(text))
 
 
 def _limits(cls: type) -> Iterator[str]:

@@ -29,6 +29,7 @@ def check(
     """Check product files without running anything."""
     loaded = load_products(files)
     for product in loaded.products:
-        typer.echo(f"{product.product} is fine ({product.title})")
+        status = "" if product.status == "live" else "; on trial, it publishes nothing"
+        typer.echo(f"{product.product} is fine ({product.title}){status}")
     if loaded.broken:
         raise OdanonError("; ".join(loaded.broken.values()))

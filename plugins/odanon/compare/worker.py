@@ -80,12 +80,15 @@ def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
 
 
 def _warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
-    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix; they and the tree are copies."""
+    """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix; they and the tree are copies.
+
+    What goes wrong here goes wrong again at the door, which says so in a sentence.
+    """
     smallest = min(matrices.values(), key=lambda od: len(od.trips))
     rows, tree = copy.deepcopy((_head(smallest), loaded.tree))
     try:
         anonymizer.anonymize(rows, tree, tree)
-    except OdanonError:
+    except (Exception, SystemExit):
         return
 
 

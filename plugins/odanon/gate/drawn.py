@@ -29,7 +29,10 @@ def drawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> tupl
 
 
 def redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> Release:
-    """The release under the names, sizes and levels that its areas should have, without the areas that no flow uses."""
+    """The release under the names, sizes and levels that its areas should have, without the areas that no flow uses.
+
+    Areas that turn out to have one name are one area: they are named after their tiles.
+    """
     flows, used = release.flows, {}
     sides = zip(("origin", "destination"), (release.origins, release.destinations), strict=True)
     for (side, told), areas in zip(sides, drawn(release, origins, destinations), strict=True):
@@ -37,11 +40,17 @@ def redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> Re
         if (number < 0).any():
             used[side] = told  # the verifier names what is wrong with it
             continue
-        names, code = np.unique(number, return_inverse=True)
+        names, code = np.unique(_first_of_name(areas)[number], return_inverse=True)
         used[side] = areas.take(names)
         label = pd.Categorical.from_codes(code, pd.Index(used[side].label, dtype="str"))
         flows = flows.assign(**{side: label, f"{side}_tiles": used[side].n_tiles[code]})
     return replace(release, flows=flows, origins=used["origin"], destinations=used["destination"])
+
+
+def _first_of_name(areas: Areas) -> Ints:
+    """For every area the first one of its name."""
+    code = pd.factorize(areas.label)[0]
+    return np.unique(code, return_index=True)[1][code]
 
 
 def unlike(told: Areas, areas: Areas) -> int:

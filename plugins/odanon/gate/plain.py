@@ -14,6 +14,7 @@ from odanon.model.areas import Areas
 from odanon.model.release import Release
 
 _LONGEST_WORD = 100  # of what an algorithm says of its search
+_LARGEST = 2**53  # whole numbers that every reader counts exactly
 
 
 def plain(made: Release, parameters: dict[str, Any]) -> Release:
@@ -52,11 +53,11 @@ def _column(column: pd.Series) -> Any:
     if pd.api.types.is_bool_dtype(column) or pd.api.types.is_complex_dtype(column):
         return pd.Series(_texts(column), dtype="str")
     if pd.api.types.is_integer_dtype(column):
-        missing = column.isna().to_numpy(dtype=bool)
-        values = column.fillna(0).to_numpy(dtype=np.int64, copy=True)
+        missing = np.array(column.isna(), dtype=np.bool_)
+        values = np.array(column.fillna(0), dtype=np.int64)
         return pd.arrays.IntegerArray(values, missing) if _nullable(column) else values
     if pd.api.types.is_float_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+        return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return pd.Series(_texts(column), dtype="str")
 
 
@@ -69,8 +70,15 @@ def _texts(values: Any) -> npt.NDArray[np.object_]:
 
 
 def _text(value: Any) -> str | None:
-    """The letters of a text, whatever it says of itself; anything else is no name."""
-    return str.__str__(value) if isinstance(value, str) else None
+    """The letters of a text, whatever it says of itself; anything else, or what no file can hold, is no name."""
+    if not isinstance(value, str):
+        return None
+    letters = str.__str__(value)
+    try:
+        letters.encode()
+    except UnicodeEncodeError:  # half of a letter
+        return None
+    return letters
 
 
 def _areas(areas: Any) -> Any:
@@ -96,14 +104,21 @@ def _pairs(said: Any) -> list[tuple[str, Any]]:
     """What an algorithm says of its search: numbers and words."""
     if not isinstance(said, dict):
         return []
-    return [(_text(name) or "", _scalar(value)) for name, value in said.items() if isinstance(name, str)]
+    return [(_word(name), _scalar(value)) for name, value in said.items() if isinstance(name, str)]
+
+
+def _word(text: str) -> str:
+    """The printable letters of a short text."""
+    return "".join(letter for letter in str.__str__(text)[:_LONGEST_WORD] if letter.isprintable())
 
 
 def _scalar(value: Any) -> float | int | str | bool | None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return str.__str__(value)[:_LONGEST_WORD]
+        return _word(value)
+    if isinstance(value, int) and abs(int(value)) > _LARGEST:
+        return None
     for kind in (bool, int, float):
         if isinstance(value, kind):
             return kind(value)

@@ -5,6 +5,8 @@ from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.model.figure import Figure
@@ -49,8 +51,9 @@ def every_figure() -> dict[str, Figure]:
 
 
 def refused_metrics() -> dict[str, str]:
-    """By name, the metrics whose figures contradict those of another package, and why; ours are never refused."""
-    return _contradictions(_claims())
+    """By name, the metrics whose figures cannot be read or contradict those of another package, and why; never ours."""
+    unreadable = {plugin.name: _read(plugin)[1] for plugin in _installed()}
+    return {**{name: why for name, why in unreadable.items() if why}, **_contradictions(_claims())}
 
 
 def contradiction(name: str, metric: "Metric") -> str:
@@ -108,7 +111,7 @@ def _contradictions(made: Claims) -> dict[str, str]:
 
 
 def _claims() -> Claims:
-    return [(plugin, _claimed(plugin)) for plugin in _installed()]
+    return [(plugin, _read(plugin)[0]) for plugin in _installed()]
 
 
 def _installed() -> list[registry.Plugin]:
@@ -116,10 +119,15 @@ def _installed() -> list[registry.Plugin]:
 
 
 @cache  # a metric says once what it tells
-def _claimed(plugin: registry.Plugin) -> tuple[Figure, ...]:
-    """The figures of a metric, none if it cannot be made; one that measures several things lists them in `every`."""
+def _read(plugin: registry.Plugin) -> tuple[tuple[Figure, ...], str]:
+    """The figures of a metric, or why there are none; one that measures several things lists them in `every`.
+
+    A metric with parameters that must be given tells its figures where a product names it.
+    """
     try:
         made = plugin.cls.every() if hasattr(plugin.cls, "every") else [plugin.cls()]
-        return tuple(figure for metric in made for figure in figures_of(metric))
-    except Exception:
-        return ()
+        return tuple(figure for metric in made for figure in figures_of(metric)), ""
+    except ValidationError:
+        return (), ""
+    except Exception as error:
+        return (), f"its figures cannot be read ({type(error).__name__}); docs/plugins says how to declare them"

@@ -19,39 +19,58 @@ Ids = npt.NDArray[Any]
 class LeftOut(Generic[Bin]):
     """Trips of a window that no flow counts, and the people behind them.
 
-    `trips` is how many; `people` how many are behind them, or `trips` where nobody knows who; `gone` are the ids of those
-    of whom nothing is left, and `of_others` the trips that are left out of the others.
+    They are of two kinds: suppressed ones, and those beyond the cap; many people behind the one kind hide nobody behind the
+    other. Kinds with fewer than k people behind them must look as if those trips had never been made: they are `hidden`.
     """
 
-    trips: int
-    people: int
-    gone: Ids
-    of_others: int
-    rest: Mapping[
-        Bin, tuple[ODMatrix, Release]
-    ]  # as if those trips had never been made; bins without any other are out
+    hidden: int  # trips
+    gone: Ids  # ids of those of whom the hidden trips leave nothing
+    trips: int  # left out, and not hidden
+    people: (
+        int  # at least so many are behind each kind of these, or trips where nobody knows who; 0 when there are none
+    )
+    everybody: int  # behind all that is left out
+    rest: Mapping[Bin, tuple[ODMatrix, Release]]  # without the hidden trips; bins of nothing else are out
 
     @classmethod
     def of(
-        cls, matrices: Mapping[Bin, ODMatrix], releases: Mapping[Bin, Release], ids: Mapping[Bin, Ids]
+        cls, matrices: Mapping[Bin, ODMatrix], releases: Mapping[Bin, Release], ids: Mapping[Bin, Ids], k: int
     ) -> "LeftOut[Bin]":
         """Compare matrices with their releases; `ids` are the people of each matrix in the order of their codes."""
-        rest, missing, staying = {}, [], []
+        nameless = any(od.person is None for od in matrices.values())
+        tables = []
         for name, release in releases.items():
             od = matrices[name]
-            uncounted = uncounted_trips(od, release)
-            if (world := without(od, release, uncounted)) is not None:
-                rest[name] = world
-            person = np.arange(len(od.trips)) if od.person is None else ids[name][od.person]
-            missing.append(pd.Series(uncounted, index=person)[uncounted > 0])
-            staying.append(person[uncounted < od.trips])
-        left_out = pd.concat(missing)
-        trips = int(left_out.sum())
-        if any(od.person is None for od in matrices.values()):
-            return cls(trips, trips, np.empty(0), trips, rest)
-        people = left_out.index.unique()
-        gone = people.difference(pd.Index(np.concatenate(staying)))
-        return cls(trips, len(people), gone.to_numpy(), int(left_out[~left_out.index.isin(gone)].sum()), rest)
+            tables.append(
+                pd.DataFrame(
+                    {
+                        "person": np.arange(len(od.trips)) if od.person is None else ids[name][od.person],
+                        "suppressed": release.assignment["flow"].to_numpy(np.int64)[od.row_pair] < 0,
+                        "uncounted": uncounted_trips(od, release),
+                        "trips": od.trips,
+                    }
+                )
+            )
+        rows = pd.concat(tables, keys=range(len(tables)))
+        missing = rows[rows["uncounted"] > 0]
+        kinds = missing.groupby("suppressed")
+        behind = kinds["uncounted"].sum() if nameless else kinds["person"].nunique()
+        few = behind.index[behind < k]
+        hidden = rows["uncounted"].where(rows["suppressed"].isin(few), 0)
+        staying = rows.loc[hidden < rows["trips"], "person"]
+        gone = pd.Index(rows.loc[hidden > 0, "person"].unique()).difference(pd.Index(staying.unique()))
+        rest: dict[Bin, tuple[ODMatrix, Release]] = {}
+        for number, (name, release) in enumerate(releases.items()):
+            world = without(matrices[name], release, hidden.loc[number].to_numpy())
+            rest |= {} if world is None else {name: world}
+        return cls(
+            hidden=int(hidden.sum()),
+            gone=np.empty(0) if nameless else gone.to_numpy(),
+            trips=int((rows["uncounted"] - hidden).sum()),
+            people=int(behind.drop(few).min()) if len(behind) > len(few) else 0,
+            everybody=int(missing["uncounted"].sum() if nameless else missing["person"].nunique()),
+            rest=rest,
+        )
 
     @property
     def worlds(self) -> tuple[dict[Bin, ODMatrix], dict[Bin, Release]]:
@@ -90,6 +109,7 @@ def without(od: ODMatrix, release: Release, uncounted: npt.NDArray[np.int64]) ->
     assignment = release.assignment.iloc[pairs].reset_index(drop=True).assign(trips=rest.pairs.trips)
     flows = release.flows
     if "weight" in flows and rest.pairs.weight is not None:
-        summed = np.bincount(assignment["flow"].to_numpy(np.int64), rest.pairs.weight, minlength=len(flows))
+        flow = assignment["flow"].to_numpy(np.int64)
+        summed = np.bincount(flow[flow >= 0], rest.pairs.weight[flow >= 0], minlength=len(flows))
         flows = flows.assign(weight=summed)
     return rest, replace(release, flows=flows, assignment=assignment, metrics=dict(release.metrics))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from odanon import registry
+from odanon.errors import OdanonError
 from odanon.metrics.declared import is_ours, names_to_tell, refused_metrics
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -51,7 +52,8 @@ def measured_window(
 ) -> dict[str, float]:
     """Measure the release of every matrix, note the figures in it, and give those of all together.
 
-    Of metrics that nobody asked for by name, one that fails is left out and named in the log.
+    Of metrics that nobody asked for by name, one that fails is left out and named in the log; another one is named in the
+    error.
     """
     asked = metrics is not None
     if metrics is None:
@@ -62,8 +64,13 @@ def measured_window(
         try:
             combined, table = told_by(metric, matrices, releases)
         except Exception as error:
-            if asked:
+            if asked and (is_ours(metric) or isinstance(error, OdanonError)):
                 raise
+            if asked:
+                name = registry.name_of("metrics", type(metric))
+                raise OdanonError(
+                    f"the metric {name} failed with {type(error).__name__}; leave it out, and report it to its author"
+                ) from error
             _log.warning("the metric %s is left out: %s", type(metric).__name__, type(error).__name__)
             continue
         for release, told in zip(releases.values(), table, strict=True):

@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from odanon.errors import OdanonError, one_line
+
 Kind = Literal["ratio", "count", "size", "fewest"]
 Tells = Literal["no", "yes"]
 
@@ -29,6 +31,11 @@ class Figure:
     symbol: str = ""  # its heading on the page of a comparison; without one it is in the files only
     best: Literal["", "least", "most"] = ""  # which value a comparison marks
     headline: bool = False  # one of the few that people look at first
+
+    def __post_init__(self) -> None:
+        for part in (self.name, self.label, self.meaning, self.unit, self.public or "", self.symbol):
+            if not part.isprintable():
+                raise OdanonError(f"the figure {one_line(self.name)!r} is not declared in printable words of one line")
 
     def named(self, suffix: str) -> "Figure":
         """The same figure of another measure; only the one without a suffix is public."""

@@ -71,7 +71,7 @@ class Release:
             figures["capped_trips"] = int((trips - counted).sum())
         return cls(
             flows=_flow_table(od, pair_flow, counted, (o_areas, o_code), (d_areas, d_code)),
-            assignment=_assignment_table(od, origins, destinations, pair_flow),
+            assignment=assignment_table(od, origins, destinations, pair_flow),
             origins=o_areas,
             destinations=d_areas,
             parameters=parameters,
@@ -176,9 +176,10 @@ def _capped_trips(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int, 
     return trips
 
 
-def _assignment_table(
+def assignment_table(
     od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, pair_flow: npt.NDArray[np.int64]
 ) -> pd.DataFrame:
+    """The tile pairs of a matrix in their order, each with its flow."""
     return pd.DataFrame(
         {
             "origin": _categories(od.pairs.origin, origins.label[origins.tiles]),

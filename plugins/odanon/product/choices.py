@@ -20,8 +20,9 @@ class Stranger:
     enters: ClassVar[str] = "traces"
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.parameters:
-            return self.parameters[name]
+        known = self.__dict__.get("parameters", {})  # a copy has none until it is filled
+        if name in known:
+            return known[name]
         raise AttributeError(name)
 
 

@@ -31,6 +31,7 @@ from odanon.product.choices import (
     Zoning,
 )
 from odanon.product.clock import Bins, Clock
+from odanon.protocols import ListsFiles
 from odanon.reading.origin import data_sha256
 
 
@@ -45,6 +46,7 @@ def _parse_date(value: Any) -> Any:
 
 
 Day = Annotated[date, BeforeValidator(_parse_date)]
+NoteName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+$")]  # of a file beside others
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
@@ -159,6 +161,36 @@ class Publish(Section):
         return self
 
 
+class Arrival(Section):
+    """When what was delivered of a day counts as whole; until then the day waits, and a run of it stops."""
+
+    marker: NoteName | None = Field(
+        None,
+        description="file that senders put into a day's folder last, such as _SUCCESS; with {date} where the files of many days"
+        " share a folder",
+    )
+    manifest: NoteName | None = Field(
+        None,
+        description="JSON file in a day's folder that lists the names and sizes of its files, such as _manifest.json; may hold {date}",
+    )
+    unchanged_for: Duration | None = Field(None, description="time in which no file of the day has changed")
+    min_bytes: int | None = Field(None, ge=1, description="smallest size of the day's files together, in bytes")
+    min_rows: int | None = Field(None, ge=1, description="fewest good rows of the day, counted when it is read")
+    min_share: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="smallest share of the usual bytes and rows: the median of the same weekday in the four weeks before",
+    )
+
+    @property
+    def of_files(self) -> list[str]:
+        """The terms set here that only a source of files can tell."""
+        return [
+            name for name in ("marker", "manifest", "unchanged_for", "min_bytes") if getattr(self, name) is not None
+        ]
+
+
 class Schedule(Section):
     """When the daily run starts and how many days it waits for late data."""
 
@@ -188,6 +220,10 @@ class Product(Section):
     product: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", description="name: lower-case letters, digits, hyphens")
     title: str = Field(min_length=1, max_length=200, description="one line for people")
     owner: str = Field(pattern=r"^[\w.@+-]+$", description="team name or e-mail address of the owner")
+    status: Literal["trial", "live"] = Field(
+        "trial",
+        description="trial: runs go as far as the gate and publish nothing; live: what the gate lets pass is published",
+    )
     start: Day = Field(description="first day of the product, such as 2026-03-02")
     timezone: str = Field(description="IANA time zone that defines the days, such as Europe/Paris")
     source: Source
@@ -216,6 +252,9 @@ class Product(Section):
         None,
         description="person-level data and pseudonym keys of days older than this are deleted by"
         " `odanon purge --expired`; without it they stay",
+    )
+    arrival: Arrival | None = Field(
+        None, description="when the data of a day count as complete; none: when they are there"
     )
     schedule: Schedule | None = Field(None, description="leave out for a product that is run by hand")
     alerts: list[Notifier] = Field(description="who is told of failed days, and how")
@@ -279,6 +318,18 @@ class Product(Section):
             raise ValueError("home_work looks for homes among stays and this source gives none; remove it under trips")
         if self.population is not None and self.people is not None and self.people.weight is not None:
             raise ValueError("weights come from people.weight or from population; keep one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _files_where_needed(self) -> "Product":
+        source = self.source.instance
+        if isinstance(source, Stranger) or self.arrival is None:
+            return self
+        if self.arrival.of_files and not isinstance(source, ListsFiles):
+            raise ValueError(
+                f"arrival.{self.arrival.of_files[0]} looks at files and the source {self.source.plugin} lists none; use"
+                " min_rows or min_share"
+            )
         return self
 
     @property

@@ -19,4 +19,7 @@ class _PlainLoader(yaml.SafeLoader):
 
 def plain_yaml(text: str) -> Any:
     """The value that a text stands for; raises YAMLError."""
-    return yaml.load(text, Loader=_PlainLoader)
+    try:
+        return yaml.load(text, Loader=_PlainLoader)
+    except (RecursionError, ValueError):  # nested without end; a number or a date that is none
+        raise yaml.YAMLError from None

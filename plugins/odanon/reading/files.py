@@ -9,7 +9,8 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ import fsspec
 from pydantic import AfterValidator
 
 from odanon.errors import OdanonError
+from odanon.reading.delivery import LARGEST_NOTE, DeliveredFile, Delivery
 from odanon.reading.origin import real_name
 
 _DATE = re.compile(r"\{date(?::([^{}]+))?\}")
@@ -65,7 +67,7 @@ class Files:
     def on(self, days: list[date]) -> list[str]:
         """The files of these days and the files without a date, sorted."""
         if _DATE.search(self.path):
-            return sorted({path for day in days for path in self._under(_dated(self.path, day))})
+            return sorted({path for day in days for path in self._under(dated(self.path, day))})
         return sorted(path for path in self._under(self.path) if _day_of(path) in (*days, None))
 
     def around(self, start: datetime, end: datetime, margins: Margins, zone: str) -> tuple[list[str], list[str]]:
@@ -91,6 +93,33 @@ class Files:
             changed = next((info[name] for name in _CHANGED if name in info), "")
             digest.update(f"{path}\0{info.get('size')}\0{changed}\0".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()[:16]
+
+    def delivered(self, day: date) -> list[Delivery]:
+        """What is there of this day, by folder: that which is named for the day, else that in which a file lies."""
+        filesystem, folders = _open_path(self.path)[0], dict[str, list[DeliveredFile]]()
+        for path in self.on([day]):
+            info, home = filesystem.info(path), self._home(path, day)
+            file = DeliveredFile(path[len(home) + 1 :], int(info.get("size") or 0), _written(info))
+            folders.setdefault(home, []).append(file)
+        return [
+            Delivery(tuple(files), partial(_note, filesystem, home), self._shared(home, day))
+            for home, files in sorted(folders.items())
+        ]
+
+    def _home(self, path: str, day: date) -> str:
+        """The folder that a file of a day was delivered in."""
+        if found := _FOLDER.search(path) or _FOLDERS.search(path):
+            return path[: found.end()]
+        root, *wild = re.split(r"[*?\[]", _open_path(dated(self.path, day))[1], maxsplit=1)
+        root = root.rpartition("/")[0] if wild else root
+        return root if path.startswith(f"{root}/") else path.rpartition("/")[0]
+
+    def _shared(self, home: str, day: date) -> bool:
+        """Whether a folder of a day's files holds those of a neighbouring day too, told from the template of the path."""
+        whole = home == _open_path(dated(self.path, day))[1]
+        template = self.path if whole else self.path.rpartition("/")[0]
+        near = (dated(template, day + timedelta(days=n)) for n in (-1, 1))
+        return bool(_DATE.search(self.path)) and dated(template, day) in near
 
     @property
     def protocol(self) -> str:
@@ -121,7 +150,31 @@ def _open_path(path: str) -> tuple[Any, str]:
         ) from None
 
 
-def _dated(template: str, day: date) -> str:
+def _written(info: dict[str, Any]) -> datetime | None:
+    """When a file was written, as its store tells it; None if it does not."""
+    told = next((info[name] for name in _CHANGED if name in info), None)
+    if isinstance(told, int | float):
+        return datetime.fromtimestamp(told, UTC)
+    try:
+        moment = datetime.fromisoformat(told) if isinstance(told, str) else told
+    except ValueError:
+        return None  # a tag of the content
+    if not isinstance(moment, datetime):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _note(filesystem: Any, home: str, name: str) -> bytes | None:
+    """The beginning of a small file, None where there is none."""
+    path = f"{home}/{name}"
+    if not filesystem.isfile(path):
+        return None
+    with filesystem.open(path, "rb") as file:
+        return file.read(LARGEST_NOTE)
+
+
+def dated(template: str, day: date) -> str:
+    """A template with the day in it, where it asks for one."""
     return _DATE.sub(lambda match: day.strftime(match[1] or "%Y-%m-%d"), template)
 
 

@@ -1,6 +1,6 @@
 """One person, one id: the form in which ids are compared, whatever type a file or a database gives them (PRIVACY rule 18).
 
-17, 17.0, Decimal 17, and the texts `17` and `17.0` are one person; `017` is another. Ids that no longer tell people apart
+17, 17.0, Decimal 17, and the texts `17` and `17.0` are one person; `017` is another. So is a UUID, whatever its letters. Ids that no longer tell people apart
 are refused, and so are days that give numbers in one place and texts such as `017` or `a17` in another: nobody can say
 who is the same. Arrow alone, so that the reading child can use it.
 """
@@ -18,6 +18,7 @@ from odanon.reading.texts import is_number, is_text, utf8
 # Floats as programs write them: 17.0 (Python, R), 1.7E1 (Java), 1e+16. Hexadecimal ids such as 12e45 are none.
 _FLOATING = r"^-?(0|[1-9][0-9]*)\.0+$|^-?[0-9]\.[0-9]+[eE][+-]?[0-9]+$|^-?[0-9][eE]\+[0-9]+$"
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
+_UUID = r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
 _WIDEST = pa.decimal256(76, 0)
 _EXACT_BITS = {16: 11, 32: 24, 64: 53}  # whole numbers below 2 to that power have a float of their own
 
@@ -122,7 +123,7 @@ def _names(distinct: pa.Array, spelling: Spelling) -> pa.Array:
 
 
 def _text_names(names: pa.Array, spelling: Spelling) -> pa.Array:
-    """Texts as they are, except for floats written out; an empty one is missing."""
+    """Texts as they are, except for floats written out and capitals of UUIDs; an empty one is missing."""
     if spelling.trim:
         names = pc.utf8_trim_whitespace(names)
     if spelling.fold_case:
@@ -131,6 +132,7 @@ def _text_names(names: pa.Array, spelling: Spelling) -> pa.Array:
     if pc.any(floating).as_py():
         written = _float_names(names.filter(floating).cast(pa.float64()))
         names = pc.replace_with_mask(names, floating, written)
+    names = pc.if_else(pc.match_substring_regex(names, _UUID), pc.utf8_lower(names), names)
     return pc.if_else(pc.equal(names, ""), None, names)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 _WILD = re.compile(r"[{*?\[]")
 _LOCAL = ("", "file", "local")
+_STORES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}  # other names of one object store
 
 
 def data_sha256(source: Any, told: dict[str, Any], dataset: str | None) -> str:
@@ -23,7 +24,7 @@ def data_sha256(source: Any, told: dict[str, Any], dataset: str | None) -> str:
 def real_folder(path: str) -> str:
     """The folder in which the files of a path lie: the same for folder, file, glob, template, link and `file://`."""
     protocol, _, rest = path.rpartition("://")
-    local = protocol in _LOCAL
+    protocol, local = _STORES.get(protocol, protocol), protocol in _LOCAL
     wild = None if local and os.path.exists(rest) else _WILD.search(rest)
     if wild:
         rest = rest[: wild.start()].rpartition("/")[0] or ("/" if rest.startswith("/") else ".")
@@ -35,7 +36,7 @@ def real_folder(path: str) -> str:
 
 def real_name(path: str, protocol: str) -> str:
     """One name for a file, however it was found."""
-    return os.path.realpath(path) if protocol in _LOCAL else f"{protocol}://{path}"
+    return os.path.realpath(path) if protocol in _LOCAL else f"{_STORES.get(protocol, protocol)}://{path}"
 
 
 def _without_file(path: str) -> str:

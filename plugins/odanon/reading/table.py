@@ -9,6 +9,7 @@ from pydantic import field_validator
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
+from odanon.reading.delivery import Delivery
 from odanon.reading.files import Files, ZoneName, shown
 from odanon.reading.persons import SpelledIds
 
@@ -54,6 +55,10 @@ class FileTable(SpelledIds):
     def state(self, days: list[date]) -> str:
         """What changes when the files of these days do, told without opening them."""
         return self._files.state(days)
+
+    def delivered(self, day: date) -> list[Delivery]:
+        """What is there of a day, told without opening its files."""
+        return self._files.delivered(day)
 
     @property
     def _files(self) -> Files:

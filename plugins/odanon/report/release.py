@@ -35,6 +35,15 @@ _STEPS = {
 
 # Key figures that come first, in this order; others that their metric calls a headline follow.
 _FIRST_CARDS = ("trips_published", "flows", "suppressed_share", "persons_min_band", "gbar", "reconstruction_loss")
+# Notes above the figures.
+_TRIPS_ALONE = (
+    '<p class="warning" role="note"><strong>Not person-anonymous.</strong> The threshold counts trips, not'
+    " people: a single frequent traveller may be the only one behind a flow.</p>"
+)
+_TRIAL = (
+    '<p class="warning" role="note"><strong>Trial.</strong> Nothing of this is published: it shows what publication would have shown. Not'
+    " for the public.</p>"
+)
 _RISK = "risk_"  # how the figures of the risk report begin
 
 
@@ -115,12 +124,7 @@ def _noise(facts: Mapping[str, Any]) -> str:
 
 
 def _warning(facts: Mapping[str, Any]) -> str:
-    if facts["parameters"]["unit"] != "trips":
-        return ""
-    return (
-        '<p class="warning" role="note"><strong>Not person-anonymous.</strong> The threshold counts trips, not'
-        " people: a single frequent traveller may be the only one behind a flow.</p>"
-    )
+    return (_TRIAL if facts.get("trial") else "") + (_TRIPS_ALONE if facts["parameters"]["unit"] == "trips" else "")
 
 
 def _steps(facts: Mapping[str, Any]) -> str:

@@ -42,6 +42,8 @@ def check_source(plugin: Source, day: date) -> None:
         state = plugin.state([day])
         assert isinstance(state, str), f"{name}: state() is no text"
         assert state == plugin.state([day]), f"{name}: state() changes though nothing did"
+    if hasattr(plugin, "delivered"):
+        assert any(delivery.files for delivery in plugin.delivered(day)), f"{name}: delivered() lists nothing of {day}"
     try:
         nothing = _read(plugin, method, _NEVER)
     except OdanonError:

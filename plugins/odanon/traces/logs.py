@@ -9,6 +9,7 @@ import pandas as pd
 
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
+from odanon.reading.delivery import Delivery
 from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
 from odanon.reading.persons import SpelledIds
@@ -43,6 +44,10 @@ class Logs(SpelledIds, Recordings):
     def state(self, days: list[date]) -> str:
         """What changes when the files of these days do, told without opening them."""
         return self._files.state(days)
+
+    def delivered(self, day: date) -> list[Delivery]:
+        """What is there of a day, told without opening its files."""
+        return self._files.delivered(day)
 
     def batches(self, start: datetime, end: datetime, context: timedelta = timedelta(0)) -> Iterator[pd.DataFrame]:
         """Points of the logs of [start, end), of the context around it, and of the day before: logs run past midnight."""

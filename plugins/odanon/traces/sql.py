@@ -1,9 +1,12 @@
 """The rows of a database query as a source of points."""
 
+import ipaddress
 import os
+import re
+import socket
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 from pydantic import field_validator
@@ -14,7 +17,14 @@ from odanon.plugin import parameter, plugin
 from odanon.reading.persons import SpelledIds
 from odanon.traces.recordings import Recordings
 
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
 _ROWS = 100_000
+_HERE = "localhost"
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}
+_NAME = r'(?:"[^"]+"|[\w$]+)'
+_TABLE = re.compile(rf"\b(?:from|join)\s+({_NAME}(?:\s*\.\s*{_NAME})*)", re.IGNORECASE)
 
 
 @plugin
@@ -46,14 +56,27 @@ class Sql(SpelledIds, Recordings):
 
     @property
     def data_place(self) -> str:
-        """The database, whatever is asked of it and whoever asks."""
+        """The database, whatever is asked of it, whoever asks and however its URL is spelled."""
+        url = self._url()
+        return self.url_variable if url is None else _file(url) or _place(url, _server(url))
+
+    def reads(self, start: datetime, end: datetime) -> list[str]:
+        """The database's file, or the tables that the query names under every address of their server."""
+        url = self._url()
+        if url is None:
+            return []
+        if file := _file(url):
+            return [file]
+        tables = {found[1].split(".")[-1].strip('" ').lower() for found in _TABLE.finditer(self.query)} or {""}
+        return sorted(f"{_place(url, address)} {table}" for address in _addresses(url) for table in tables)
+
+    def _url(self) -> "URL | None":
         import sqlalchemy
 
         try:
-            url = sqlalchemy.make_url(os.environ.get(self.url_variable, ""))
+            return sqlalchemy.make_url(os.environ.get(self.url_variable, ""))
         except sqlalchemy.exc.ArgumentError:
-            return self.url_variable
-        return f"{url.get_backend_name()}://{url.host or ''}:{url.port or ''}/{url.database or ''}"
+            return None
 
     def available(self, day: date) -> bool:
         """What the day query says; the traces are not read."""
@@ -111,3 +134,36 @@ def _parsed(value: Any) -> datetime | None:
         return datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+def _file(url: "URL") -> str | None:
+    """The real name of a database that is a file."""
+    path = (url.database or "").removeprefix("file:").partition("?")[0]
+    return os.path.realpath(path) if url.host is None and os.path.isfile(path) else None
+
+
+def _place(url: "URL", server: str) -> str:
+    backend = url.get_backend_name()
+    return f"{backend}://{server}:{url.port or _PORTS.get(backend, '')}/{url.database or ''}"
+
+
+def _server(url: "URL") -> str:
+    """The host of a URL; every name of this machine and every socket on it is one."""
+    host = str(url.host or url.query.get("host") or _HERE).lower().rstrip(".")
+    return _HERE if host.startswith("/") else _here_or(host)
+
+
+def _addresses(url: "URL") -> set[str]:
+    """The addresses of a database's server, or its name where nobody knows them."""
+    try:
+        found = socket.getaddrinfo(_server(url), None, proto=socket.IPPROTO_TCP)
+    except OSError:
+        return {_server(url)}
+    return {_here_or(str(address[0])) for *_, address in found}
+
+
+def _here_or(host: str) -> str:
+    try:
+        return _HERE if ipaddress.ip_address(host).is_loopback else host
+    except ValueError:
+        return host

@@ -60,7 +60,8 @@ def validate_od(
         rows, kinds = with_persons(rows, spelling)
         tests = {"no_person": _missing(rows["person"]), **tests}
     if "weight" in rows:
-        tests["out_of_range"] |= ~(rows["weight"].to_numpy(np.float64) >= 0)
+        weight = rows["weight"].to_numpy(np.float64)
+        tests["out_of_range"] |= ~((weight >= 0) & (weight < np.inf))
     good = _good(rows, rows["time_bin"], tests, start, end, tally, kinds)
     labels = {name: good[name].astype("str") for name in ("origin", "destination")}
     segment = good["segment"].astype("str") if "segment" in good else pd.Series(ALL, index=good.index, dtype="str")

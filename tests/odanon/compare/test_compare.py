@@ -161,6 +161,16 @@ def test_warming_up_leaves_table_and_tree_alone(table: TableInput) -> None:
     assert np.array_equal(od.ground.origins.lat, before[1].ground.origins.lat)
 
 
+@pytest.mark.parametrize("error", [KeyError("person 7"), SystemExit(0)])
+def test_what_fails_while_kernels_are_loaded_is_left_to_the_door(table: TableInput, error: BaseException) -> None:
+    class Fails:
+        def anonymize(self, *_: object) -> None:
+            raise error
+
+    loaded = table.load()
+    _warm_up(Fails(), loaded.matrices, loaded)
+
+
 def test_a_case_named_twice_is_run_once() -> None:
     assert len(cases("atg-soft,atg-soft", "5,5", "persons", 0.1)) == 1
 

@@ -115,6 +115,19 @@ def test_figures_of_all_that_can_be_made_are_declared() -> None:
     assert figures["Gbar"].label == "tiles per trip"
 
 
+def test_a_metric_that_was_asked_for_and_fails_is_named_in_the_error() -> None:
+    tree, rows = random_city(3)
+    with pytest.raises(OdanonError, match=r"^the metric Raises failed with \w+; leave it out") as caught:
+        door.release({None: ODMatrix.from_frame(rows, tree, tree)}, tree, AtgJoint(k=2), metrics=[Raises()])
+    assert "person 17" not in str(caught.value)
+
+
+@pytest.mark.parametrize("words", [("two\nlines", "meaning"), ("label", "\x1b[2Jmeaning")])
+def test_a_figure_is_declared_in_printable_words(words: tuple[str, str]) -> None:
+    with pytest.raises(OdanonError, match="'odd' is not declared in printable words"):
+        Figure("odd", *words)
+
+
 MINE, YOURS = Figure("mine", "mine", "a number", public="shared"), Figure("yours", "yours", "another", public="shared")
 
 

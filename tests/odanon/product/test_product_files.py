@@ -117,6 +117,13 @@ def test_anchors_and_aliases_are_refused_in_one_sentence(tmp_path: Path, text: s
     assert "has an anchor (&) or an alias (*), which are not read; write the value out" in said
 
 
+@pytest.mark.parametrize("text", ["a: " + "[" * 3000, "start: 2026-02-30\n", f"a: {'9' * 5000}\n"])
+def test_values_that_no_program_can_hold_are_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "endless.yaml"
+    path.write_text(text)
+    assert message(path).startswith(f"{path}: ")
+
+
 def test_variables_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, publish={"store": "postgis", "url": "${MY_DB}"})
     monkeypatch.delenv("MY_DB", raising=False)

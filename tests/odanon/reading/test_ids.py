@@ -108,6 +108,7 @@ def test_blanks_and_capitals_make_another_person_unless_told_otherwise() -> None
 def test_a_uuid_is_its_usual_text() -> None:
     typed = pd.Series([None, uuid.UUID(UUID)], dtype=object)
     assert list(persons(typed)[0].dropna()) == [UUID]
+    assert set(persons(pd.Series([uuid.UUID(UUID), UUID.upper(), UUID], dtype=object))[0]) == {UUID}
 
 
 def test_rows_keep_their_ids_whatever_their_labels() -> None:

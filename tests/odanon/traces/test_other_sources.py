@@ -1,5 +1,6 @@
 """Antenna events, logs, queries, ready trips, ready OD tables and multimno's time segments as sources."""
 
+import socket
 import sqlite3
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from odanon import registry
 from odanon.errors import OdanonError
+from odanon.reading.origin import data_sha256
 from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
 from odanon.simulate.source import Simulated
@@ -148,6 +150,49 @@ def test_a_failing_query_shows_no_url_and_no_row(database: str, monkeypatch: pyt
     monkeypatch.delenv("ODANON_SOURCE_URL")
     with pytest.raises(OdanonError, match="ODANON_SOURCE_URL; export it"):
         list(Sql(query=database).batches(START, END))
+
+
+def identity(url: str, query: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, set[str]]:
+    """The name of the data, and what a release of another name is compared by."""
+    monkeypatch.setenv("ODANON_SOURCE_URL", url)
+    source = Sql(query=query)
+    return data_sha256(source, {}, None), set(source.reads(START, END))
+
+
+def test_no_spelling_of_a_url_makes_another_database(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.db").symlink_to("traces.db")
+    for same in (
+        [f"sqlite:///{tmp_path}/traces.db", "sqlite:///traces.db", "sqlite+pysqlite:///./link.db"],
+        [
+            "postgresql://ada:x@localhost/phones",
+            "postgresql+psycopg2://bob@127.0.0.1:5432/phones?sslmode=require",
+            "postgresql://LOCALHOST./phones",
+            "postgresql://[::1]/phones",
+            "postgresql:///phones?host=/var/run/postgresql",
+        ],
+    ):
+        found = [identity(url, database, monkeypatch) for url in same]
+        assert len({name for name, _ in found}) == 1
+        assert set.intersection(*(keys for _, keys in found))
+
+
+def test_a_table_is_the_same_data_whatever_the_data_set_is_called(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`db.test` is a name of 192.0.2.7, which a query with the address cannot know."""
+    there = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: there)
+    named, numbered = (
+        identity(f"postgresql://{host}/all", database, monkeypatch)[1] for host in ("db.test", "192.0.2.7")
+    )
+    assert named == numbered
+    spelled = database.replace("from fixes", 'FROM\n  gps . "fixes" AS f JOIN days USING (day)')
+    assert named & identity("postgresql://db.test/all", spelled, monkeypatch)[1]
+    other = database.replace("from fixes", "from bikes")
+    assert not named & identity("postgresql://db.test/all", other, monkeypatch)[1]
 
 
 @pytest.mark.parametrize("query", ["select * from fixes", "select :start"])

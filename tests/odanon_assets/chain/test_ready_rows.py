@@ -23,9 +23,9 @@ def folder(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return workspace
 
 
-def read(folder: Path, rows: pd.DataFrame) -> dict[str, int]:
+def read(folder: Path, rows: pd.DataFrame, **columns: str) -> dict[str, int]:
     gate.write(folder, rows)
-    product = town(folder)
+    product = town(folder, columns={"person": "person", **columns})
     return traces.traces(
         product, Lake(default_root()), DAY, source=product.source.instance, engine=product.engine.instance
     )
@@ -58,3 +58,9 @@ def test_a_row_of_too_many_trips_is_quarantined(folder: Path) -> None:
     rows = people(40)
     figures = read(folder, rows.assign(trips=rows["trips"].astype("int64").where(rows.index > 0, 2**31)))
     assert figures["reasons"]["out_of_range"] == 1
+
+
+def test_a_weight_without_end_is_quarantined(folder: Path) -> None:
+    rows = people(40)
+    rows.loc[rows.index[:2], "weight"] = [np.inf, np.nan]
+    assert read(folder, rows, weight="weight")["reasons"]["out_of_range"] == 2

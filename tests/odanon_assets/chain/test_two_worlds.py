@@ -46,10 +46,9 @@ def released(rows: pd.DataFrame, tree: Hierarchy, places: dict[tuple[str, str], 
 
 def shown(matrices: dict[int, ODMatrix], releases: dict[int, Release], rows: dict[int, pd.DataFrame]) -> dict[str, Any]:
     """What manifest and UI tell of the releases, with every metric there is; as the stages `metrics` and `published` do."""
-    missing = LeftOut.of(matrices, releases, {name: np.unique(part["person"]) for name, part in rows.items()})
-    few = 0 < missing.people < K
-    figures: dict[str, Any] = measured_window(*(missing.worlds if few else (matrices, releases)))
-    figures["left_out_people"] = 0 if few else missing.people
+    missing = LeftOut.of(matrices, releases, {name: np.unique(part["person"]) for name, part in rows.items()}, K)
+    figures: dict[str, Any] = measured_window(*(missing.worlds if missing.hidden else (matrices, releases)))
+    figures["left_out_people"] = missing.people
     flows = pd.concat([release.flows for release in releases.values()], ignore_index=True)
     flows = flows.assign(persons_band=pd.Series(persons_band(flows["persons"], K)).astype("str"))
     return {
@@ -99,7 +98,26 @@ def test_who_is_beyond_the_cap_is_left_out_too() -> None:
         world = rows.assign(trips=rows["trips"].mask(rows.index == driver, trips))
         world["weight"] = world["trips"].astype(float)
         od, made = released(world, tree, places, 2)
-        assert LeftOut.of({1: od}, {1: made}, {1: np.unique(world["person"])}).people == (trips > 2)
+        assert LeftOut.of({1: od}, {1: made}, {1: np.unique(world["person"])}, K).everybody == (trips > 2)
+        told.append(shown({1: od}, {1: made}, {1: world}))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("trips", [1, 40])
+def test_many_beyond_the_cap_do_not_show_one_who_is_in_no_flow(trips: int) -> None:
+    tree, rows = random_city(5)
+    rows = rows.drop_duplicates("person").assign(trips=5, weight=5.0)
+    pairs = [*rows[["origin", "destination"]].itertuples(index=False, name=None)]
+    places = dict.fromkeys(pairs, int(tree.root))
+    label = tree.label[tree.tiles]
+    lonely = next((o, d) for o in label for d in label if (o, d) not in places)
+    places[lonely] = -1
+    courier = pd.DataFrame(
+        [[*lonely, trips, float(trips), 999]], columns=["origin", "destination", "trips", "weight", "person"]
+    )
+    told = []
+    for world in (rows, pd.concat([rows, courier], ignore_index=True)):
+        od, made = released(world, tree, places, 2)
         told.append(shown({1: od}, {1: made}, {1: world}))
     assert told[0] == told[1]
 
@@ -110,7 +128,7 @@ def test_what_k_people_left_out_is_told_with_one_digit() -> None:
     pairs = [*rows[["origin", "destination"]].drop_duplicates().itertuples(index=False, name=None)]
     places = {pair: -1 if number % 3 == 0 else int(tree.root) for number, pair in enumerate(pairs)}
     od, made = released(rows, tree, places, None)
-    missing = LeftOut.of({1: od}, {1: made}, {1: np.unique(rows["person"])})
+    missing = LeftOut.of({1: od}, {1: made}, {1: np.unique(rows["person"])}, K)
     assert missing.people >= K
     told = shown({1: od}, {1: made}, {1: rows})["ui"]
     for name in ("S_share", "E", "D", "C_DM", "C_AVG", "density_before"):

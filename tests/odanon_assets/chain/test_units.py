@@ -164,5 +164,5 @@ def test_a_time_bin_that_stands_for_too_few_inhabitants_is_left_out_alone(folder
     published(product)
     assert visible(product)["time_bin"].dt.hour.unique().tolist() == [8]
     gate.write(folder, later)
-    with pytest.raises(OdanonError, match="no time bin stands for k_population = 50 inhabitants"):
+    with pytest.raises(OdanonError, match="no time bin reaches k = 10 and k_population = 50 in all"):
         gate.made(town(folder, "later", columns=columns, anonymize=unit))

@@ -62,6 +62,16 @@ def test_a_volume_is_compared_with_the_same_weekday(product: Product, lake: Lake
     assert check(product, lake, "trips", "volume").passed is passed
 
 
+def test_what_one_person_adds_to_a_volume_does_not_show(product: Product, lake: Lake) -> None:
+    for week in (1, 2):
+        leave(lake, "trips", DAY - timedelta(weeks=week), trips=1000)
+    told = []
+    for today in (1000, 1012):
+        leave(lake, "trips", DAY, trips=today)
+        told.append(check(product, lake, "trips", "volume"))
+    assert told[0] == told[1]
+
+
 def test_a_first_day_has_nothing_to_be_compared_with(product: Product, lake: Lake) -> None:
     leave(lake, "trips", DAY, trips=5)
     assert check(product, lake, "trips", "volume").passed

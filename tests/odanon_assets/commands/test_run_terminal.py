@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 from product_example import small_product
+from rich.console import Console
+from rich.status import Status
+
+from odanon_assets.commands.run import _Progress
 
 TINY = {
     "source": {"plugin": "simulated", "people": 80, "seed": 3, "radius_km": 3},
@@ -47,3 +51,9 @@ def test_a_range_shows_its_progress_and_what_it_made(workspace: Path, monkeypatc
         assert foreign not in seen
     settings = yaml.safe_load((workspace / "dagster" / "dagster.yaml").read_text())
     assert settings["telemetry"] == {"enabled": False}
+
+
+def test_why_a_day_failed_is_shown_letter_by_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    console = Console(width=200)
+    _Progress(console, Status("", console=console), 1).day("town", "2026-03-02", "nothing in [/data/day]\nat all", "")
+    assert capsys.readouterr().out == "✗ 2026-03-02  nothing in [/data/day] at all\n"

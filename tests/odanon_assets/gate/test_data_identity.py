@@ -149,7 +149,14 @@ def test_a_run_that_overrides_a_plugin_is_not_published(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("dataset", "others"), ("timezone", "Europe/Paris"), ("hierarchy", {"plugin": "h3", "root": 4})],
+    [
+        ("dataset", "others"),
+        ("timezone", "Europe/Paris"),
+        ("hierarchy", {"plugin": "h3", "root": 4}),
+        ("od", {"bin": "2h"}),  # or the auditor would take longer bins for those of another release
+        ("people", {"table": "people.csv", "weight": "weight"}),
+        ("trips", {"min_distance_m": 1}),
+    ],
 )
 def test_a_file_that_was_edited_before_publication_is_noticed(
     folder: Path, store: Store, name: str, value: Any

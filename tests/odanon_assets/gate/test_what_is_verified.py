@@ -13,6 +13,7 @@ from gate_town import DAY, people, town
 
 from odanon.errors import OdanonError
 from odanon.product import Product
+from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.gate.facts import without_paths
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -106,6 +107,16 @@ def test_a_bundle_of_other_tables_is_refused(product: Product, store: Store, mon
     gate.made(product)
     monkeypatch.setattr(act, "make_bundle", lambda *_: waiting)
     with pytest.raises(OdanonError, match=r"facts.*published-flows"):
+        publish(product, store)
+    assert store.windows("town") == []
+
+
+def test_figures_of_other_tables_are_not_published(product: Product, store: Store) -> None:
+    """Rows were read and anonymised again, and what is beside them was measured on the earlier ones."""
+    gate.write(default_root().parent, people(n=500))
+    for stage in STAGES[:-2]:
+        run_stage(product, stage.name, DAY, {plugin: getattr(product, plugin).instance for plugin in stage.plugins})
+    with pytest.raises(OdanonError, match="figures: figures of other tables; run the stage metrics again"):
         publish(product, store)
     assert store.windows("town") == []
 

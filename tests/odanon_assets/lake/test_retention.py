@@ -103,6 +103,18 @@ def test_a_salt_that_a_kill_left_under_two_names_goes_under_both(
     assert not any("keys" in path.parts for path in files())
 
 
+def test_a_purge_that_was_killed_leaves_no_key_of_data_that_have_another_name_by_now(
+    product: Product, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.made(product)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", die)
+        killed(purged)
+    town(workspace, file_in=workspace / "pipelines", retention="30d", dataset="others")
+    purged()
+    assert not any("keys" in path.parts for path in files())
+
+
 def test_points_read_beside_a_published_day_are_swept_after_kill_9(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,30 @@ def test_a_day_is_asked_for_once_when_it_and_the_next_have_arrived(workspace: Pa
     assert [request.partition_key for request in asked] == [str(yesterday)]
 
 
+def test_a_day_that_came_in_part_waits_and_is_asked_for_when_the_rest_is_there(workspace: Path) -> None:
+    product = files_product(workspace, schedule=PLAN, arrival={"marker": "_SUCCESS"})
+    yesterday = datetime.now(product.zone).date() - DAY
+    write_day(workspace / "source", yesterday, people=1)
+    asked, cursor = tick(product, "small_arrival", None)
+    assert asked == []
+    (workspace / "source" / f"date={yesterday}" / "_SUCCESS").touch()
+    (day,), _ = tick(product, "small_arrival", cursor)
+    assert day.partition_key == str(yesterday)
+
+
+def test_a_day_that_was_tried_is_asked_for_again_when_its_product_goes_live(workspace: Path) -> None:
+    product = files_product(workspace, schedule=PLAN, status="trial")
+    yesterday = datetime.now(product.zone).date() - DAY
+    write_day(workspace / "source", yesterday, people=1)
+    (asked,), cursor = tick(product, "small_arrival", None)
+    assert tick(product, "small_arrival", cursor) == ([], cursor)
+    (live,), _ = tick(files_product(workspace, schedule=PLAN), "small_arrival", cursor)
+    assert asked.partition_key == live.partition_key == str(yesterday)
+    assert asked.run_key != live.run_key  # which Dagster would run once
+    names = {sensor.name for sensor in build_definitions([product]).get_repository_def().sensor_defs}
+    assert "small_late" not in names
+
+
 def test_a_published_day_whose_source_changes_is_run_again_once(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,8 +61,8 @@ def test_who_is_killed_while_publishing_leaves_a_whole_release_or_none(product: 
     """The day stays held until the fresh process has ended as well."""
     run = FORK.Process(target=publish, args=(product,))
     run.start()
-    while not (found := children(run.pid)):  # type: ignore[arg-type]
-        time.sleep(0.01)
+    while not (found := [pid for ready in children(run.pid) for pid in children(ready)]):  # type: ignore[arg-type]
+        time.sleep(0.001)
     os.kill(run.pid, signal.SIGKILL)  # type: ignore[arg-type]
     run.join()
     with Lake(default_root()).holding("town", DAY):
@@ -84,9 +84,45 @@ def stub(folder: Path, script: str) -> str:
 def test_a_publisher_that_is_killed_is_worth_another_try(
     product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_PYTHON", stub(tmp_path, "kill -9 $$"))
-    with pytest.raises(OutageError, match=r"ended with code -9 and no answer; .* run the day again"):
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "_ready", [])
+        patched.setattr(process, "_PYTHON", stub(tmp_path, "kill -9 $$"))
+        with pytest.raises(OutageError, match=r"ended without an answer; .* run the day again"):
+            publish(product)
+    process._standing_ready().process.kill()
+    process._standing_ready().process.wait()
+    assert publish(product)["fresh"]
+
+
+def test_days_are_published_by_copies_that_share_nothing(product: Product) -> None:
+    publish(product)
+    ready = process._standing_ready().process.pid
+    open_files = len(os.listdir(f"/proc/{ready}/fd"))
+    assert not publish(product)["fresh"]
+    assert process._standing_ready().process.pid == ready
+    assert len(os.listdir(f"/proc/{ready}/fd")) == open_files, "a lock or an answer stayed open"
+    while children(ready):  # the last copy is about to end
+        time.sleep(0.01)
+
+
+def test_whoever_stops_a_run_stops_its_publication(product: Product) -> None:
+    """Nothing is published after a run has said that it was stopped."""
+
+    def interrupted() -> None:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         publish(product)
+
+    store = open_store(product)
+    with Lake(default_root()).locked([DAY.isoformat()]):  # the copy waits for it
+        run = FORK.Process(target=interrupted)
+        run.start()
+        while not (found := [pid for ready in children(run.pid) for pid in children(ready)]):  # type: ignore[arg-type]
+            time.sleep(0.001)
+        time.sleep(0.2)
+        os.kill(run.pid, signal.SIGTERM)  # type: ignore[arg-type]
+        run.join(60)
+        assert not Path(f"/proc/{found[0]}/exe").exists()
+    assert store.released("town", DAY) is None
 
 
 def test_the_words_of_a_refusal_come_through_and_those_of_an_error_do_not(product: Product) -> None:
@@ -108,6 +144,7 @@ def test_nothing_of_a_plugins_environment_is_handed_on(
     product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does a secret show on the command line."""
+    monkeypatch.setattr(process, "_ready", [])
     monkeypatch.setattr(
         process, "_PYTHON", stub(tmp_path, f'env > {tmp_path}/env; echo "$@" > {tmp_path}/words; exit 1')
     )
@@ -115,10 +152,9 @@ def test_nothing_of_a_plugins_environment_is_handed_on(
     monkeypatch.setenv("ODANON_DB_URL", "postgresql://ann:secret@localhost/x")
     with pytest.raises(OutageError):
         publish(product)
-    given = (tmp_path / "env").read_text()
-    assert "evil.so" not in given
-    assert "ODANON_DB_URL=postgresql://ann:secret@localhost/x" in given
-    assert (tmp_path / "words").read_text() == "-P -m odanon_assets.publisher\n"
+    process._ready[0].process.wait()
+    assert "evil.so" not in (tmp_path / "env").read_text()
+    assert (tmp_path / "words").read_text().split()[:-1] == ["-P", "-m", "odanon_assets.publisher"]
 
 
 def test_a_lock_goes_on_with_whoever_inherits_it(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from odanon.anonymizers.trees.solution import Solution
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 
+_SHARES = [*(digit / 10**power for power in (3, 2, 1) for digit in range(1, 10)), 0.99]
 NO_LEVEL = "no level stays within the budget under these limits; raise suppression or max_tiles, or lower k"
 
 Nodes = npt.NDArray[np.integer]
@@ -84,17 +85,20 @@ def first_within_budget(problem: Problem, choices: int, cells: Callable[[int], C
 
 
 def refuse_over_budget(cells: Cells, what: str, remedy: str) -> None:
-    """An error with the share that `suppression` must allow when the cells leave out more than it does."""
+    """An error with a share that `suppression` must allow when the cells leave out more than it does.
+
+    It has one digit: more of them, beside the flows, would tell the trips of the few who are left out.
+    """
     volume = cells.problem.volume
     lost = cells.left_out(volume)
     if lost <= cells.problem.anonymizer.budget(volume):
         return
-    share = -(-1000 * lost // volume) / 1000
-    if share >= 1:
+    enough = next((share for share in _SHARES if lost <= share * volume), None)
+    if enough is None:
         raise OdanonError(f"no flow between {what} keeps the promise, or next to none does; choose {remedy}")
     raise OdanonError(
-        f"flows between {what} leave out {lost / volume:.1%} of the trips, more than the budget;"
-        f" allow it with suppression: {share:g}, or choose {remedy}"
+        f"flows between {what} leave out more of the trips than the budget allows;"
+        f" raise it to suppression: {enough:g}, or choose {remedy}"
     )
 
 

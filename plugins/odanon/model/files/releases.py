@@ -24,8 +24,7 @@ def write_releases(
     """Write the releases of a window by time bin: `flows`, `assignment`, `areas` and what was said of the `search`."""
     flows, assignments, areas, searches = [], [], [], []
     for time_bin, release in sorted(releases.items()):
-        said = {name: release.metrics.get(name) for name in _SEARCH}
-        searches.append(_with_bin(pd.DataFrame([said]).astype(_SEARCH), time_bin))
+        searches.append(_with_bin(_search_table(release.metrics), time_bin))
         flows.append(_with_bin(release.flows, time_bin))
         assignments.append(_with_bin(release.assignment, time_bin))
         for side, part, tree in zip(
@@ -37,6 +36,14 @@ def write_releases(
         # Permissive, since an empty sum of weights is a whole number and a full one is not.
         merged = pa.concat_tables([_plain(table) for table in tables], promote_options="permissive")
         pq.write_table(merged, folder / f"{name}.parquet", compression="zstd")
+
+
+def _search_table(said: dict[str, Any]) -> pd.DataFrame:
+    """What is kept of what an algorithm says; another one may mean something else by these words."""
+    multiplier, direction = (said.get(name) for name in _SEARCH)
+    known = isinstance(multiplier, int | float), isinstance(direction, str)
+    row = [value if kept else None for value, kept in zip((multiplier, direction), known, strict=True)]
+    return pd.DataFrame([row], columns=list(_SEARCH)).astype(_SEARCH)
 
 
 def read_releases(

@@ -1,0 +1,89 @@
+"""How each day of a product stands, from the ledger, the lake and Dagster's records; nothing is started and no trace is read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from dagster import DagsterInstance
+
+from odanon.errors import OdanonError
+from odanon.product import Product
+from odanon_assets.chain.arrival import has_matrix, waits_for
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import outcomes
+from odanon_assets.status.records import ends, late_days
+from odanon_assets.stores.choice import open_store
+
+_LATE = "published; more data came since, which is counted and not published"
+
+
+@dataclass(frozen=True)
+class DayStatus:
+    """How a day stands: published, late (published, and more data came), what else its window shows, running, failed,
+    waiting or trial; why, in one sentence; and what its last trial said."""
+
+    day: date
+    state: str
+    why: str = ""
+    release_id: str | None = None
+    trial: str | None = None
+
+
+def day_statuses(
+    product: Product, instance: DagsterInstance, first: date | None = None, last: date | None = None
+) -> list[DayStatus]:
+    """The days of a product from `first` to `last`; without them, those of which something is known or that should have come."""
+    shown, ran, late = _shown(product), ends(product, instance), late_days(product, instance)
+    tried = outcomes(default_root(), product.product)
+    today = datetime.now(product.zone).date()
+    due = _span(product, first, last, today)
+    known = {*shown, *ran, *tried} if first is None and last is None else set[date]()
+    lake = Lake(default_root(), trial=product.status == "trial")
+    statuses = []
+    for day in sorted({*known, *due}):
+        trial = tried[day].sentence if day in tried else None
+        if day in shown:
+            state, release = shown[day]
+            is_late = state == "published" and day in late
+            statuses.append(DayStatus(day, "late" if is_late else state, _LATE if is_late else "", release, trial))
+        elif day in ran:
+            statuses.append(DayStatus(day, *ran[day], None, trial))
+        elif trial is not None and (product.status == "trial" or day not in due):
+            statuses.append(DayStatus(day, "trial", trial, None, trial))
+        else:
+            statuses.append(DayStatus(day, "waiting", _waits(product, lake, day, today), None, trial))
+    return statuses
+
+
+def _shown(product: Product) -> dict[date, tuple[str, str | None]]:
+    """What the windows of a product show, and the release; a window without one has what became of its last."""
+    ledger = open_store(product).ledger()
+    mine = ledger[ledger["product"] == product.product]
+    found: dict[date, tuple[str, str | None]] = {}
+    for day, status, release in zip(mine["window_start"], mine["status"], mine["release_id"], strict=True):
+        window = date.fromisoformat(str(day))
+        if status == "visible":
+            found[window] = "published", release
+        elif found.get(window, ("", None))[0] != "published":
+            found[window] = status, None
+    return found
+
+
+def _span(product: Product, first: date | None, last: date | None, today: date) -> set[date]:
+    """The days that are asked for, or that schedule and sensors look at; those that are over and have a matrix."""
+    if first is None and last is None:
+        back = product.schedule.look_back if product.schedule is not None else timedelta(0)
+        first = today - back
+    first, last = max(first or product.start, product.start), min(last or today, today - timedelta(days=1))
+    days: Iterable[date] = (first + timedelta(days=n) for n in range((last - first).days + 1))
+    return {day for day in days if has_matrix(product, day)}
+
+
+def _waits(product: Product, lake: Lake, day: date, today: date) -> str:
+    try:
+        why = waits_for(product, lake, day) or "its data are there; nothing has asked for it yet"
+    except OdanonError as error:
+        why = str(error)
+    overdue = product.schedule is not None and day + product.schedule.lag < today
+    return f"overdue: {why}" if overdue else why
