@@ -21,8 +21,8 @@ from odanon_plan import NOTHING_TO_DO, Plan, command, days_to_run, read_plan
 def product_dag(plan: Plan) -> DAG:
     """The DAG of one product."""
     source, published = Asset(plan.source), Asset(plan.published)
-    schedule: Any = [source]
-    if plan.cron is not None:
+    schedule: Any = [source] if plan.live else None
+    if plan.live and plan.cron is not None:
         schedule = AssetOrTimeSchedule(timetable=CronTriggerTimetable(plan.cron, timezone=plan.timezone), assets=source)
 
     def odanon_command(dag_run: Any, params: Any, events: Any) -> str:
@@ -48,7 +48,7 @@ def product_dag(plan: Plan) -> DAG:
             bash_command="{{ odanon_command(dag_run, params, triggering_asset_events) }}",
             append_env=True,
             skip_on_exit_code=NOTHING_TO_DO,
-            outlets=[published],
+            outlets=[published] if plan.live else [],
             retries=1,
             retry_delay=timedelta(minutes=10),
         )

@@ -28,6 +28,7 @@ class Plan:
     owner: str
     start: date
     timezone: str
+    live: bool  # a product on trial publishes nothing
     cron: str | None  # None for a product without a schedule
     lag: timedelta
     days_off: tuple[str, ...]  # weekdays without a matrix
@@ -69,6 +70,7 @@ def read_plan(path: Path) -> Plan:
         owner=str(told["owner"]),
         start=_day(told["start"]),
         timezone=ZoneInfo(told["timezone"]).key,
+        live=told.get("status") == "live",
         cron=None if schedule is None else schedule.get("cron", "0 4 * * *"),
         lag=_whole_days((schedule or {}).get("lag", "1d")),
         days_off=tuple(calendar.get("weekend", ("saturday", "sunday"))),
