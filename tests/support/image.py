@@ -45,7 +45,7 @@ def inspected(tag: str) -> dict[str, Any]:
 
 def megabytes(tag: str) -> float:
     """How much room the image takes, its base included."""
-    number, unit = buildah("images", "--format", "{{.Size}}", tag).split()
+    number, unit = buildah("images", "--format", "{{.Size}}", tag).split()[:2]  # a line for each of its tags
     return float(number) * {"MB": 1, "GB": 1000}[unit]
 
 
