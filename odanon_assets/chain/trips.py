@@ -11,7 +11,7 @@ import pandas as pd
 from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
-from odanon.protocols import Engine
+from odanon.protocols import Engine, SpreadsStays
 from odanon.staypoints.places import Places
 from odanon.trips.build import build_trips
 from odanon.trips.homes import Hours, home_work
@@ -32,14 +32,15 @@ def trips(product: Product, lake: Lake, day: date, *, engine: Engine) -> dict[st
     buckets = [] if enters == "od" else lake.buckets(product.product, made_from, day)
     make = _trip_maker(product, day) if enters == "traces" else _as_they_are
     homes = _home_finder(product) if enters == "traces" and product.trips.home_work is not None else None
+    place = _placer(product.source.instance)
     with lake.new(product.product, "trips", day) as folder:
 
         def build(path: Path) -> tuple[int, int]:
             rows = read_frame(path)
-            found = make(rows)
+            found = place(make(rows), ("o", "d"))
             write_parquet(found, folder / path.name)
             if homes is not None:
-                write_parquet(homes(rows), folder / path.name.replace("bucket", "homes"))
+                write_parquet(place(homes(rows), ("home", "work")), folder / path.name.replace("bucket", "homes"))
             return len(found), int(found["person"].nunique())
 
         counts = list(engine.map(build, buckets))
@@ -60,6 +61,24 @@ def _trip_maker(product: Product, day: date) -> Callable[[pd.DataFrame], pd.Data
         return build_trips(stays, start, end, min_distance_m=rules.min_distance_m, max_duration=rules.max_duration)
 
     return make
+
+
+def _placer(source: Any) -> Callable[[pd.DataFrame, tuple[str, ...]], pd.DataFrame]:
+    """How the ends of trips, or homes and workplaces, are placed within the reach of antennas.
+
+    What is a trip was decided before, by the antennas: no draw makes one or loses one.
+    """
+    if not isinstance(source, SpreadsStays):
+        return lambda rows, ends: rows
+
+    def place(rows: pd.DataFrame, ends: tuple[str, ...]) -> pd.DataFrame:
+        for end in ends:
+            names = [f"{end}_lat", f"{end}_lon"]
+            placed = source.spread_out(rows["person"].to_numpy(), *(rows[name].to_numpy() for name in names))
+            rows = rows.assign(**dict(zip(names, placed, strict=True)))
+        return rows
+
+    return place
 
 
 def _home_finder(product: Product) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -84,6 +84,16 @@ class KnowsPeople(Protocol):
         """Frames of ids and attributes."""
 
 
+@runtime_checkable
+class SpreadsStays(Protocol):
+    """A source that knows stays only up to the reach of an antenna."""
+
+    def spread_out(
+        self, person: npt.NDArray[Any], lat: npt.NDArray[Any], lon: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """One place for each person and antenna, given by the antenna's position; the same whenever it is asked for."""
+
+
 class StayDetector(Protocol):
     """Finds stays (`odanon.staypoints`)."""
 

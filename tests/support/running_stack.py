@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from compose_file import Host
@@ -148,8 +148,11 @@ class Stack(Host):
         self.wait("the code location", self.loaded)
 
 
+Started = TypeVar("Started", bound=Stack)
+
+
 @contextmanager
-def stack_in(deployed: Deployed, folder: Path) -> Iterator[Stack]:
+def stack_in(deployed: Deployed, folder: Path, kind: type[Started] = Stack) -> Iterator[Started]:
     """The services, not started yet, with the small product."""
     emptied(deployed.url())  # the auditor would ask what the releases of other tests promise
     code, web = free_port(), free_port()
@@ -163,7 +166,7 @@ def stack_in(deployed: Deployed, folder: Path) -> Iterator[Stack]:
         "3000": str(web),
         "0.0.0.0": "127.0.0.1",
     }
-    made = Stack(folder, deployed.secrets, places)
+    made = kind(folder, deployed.secrets, places)
     for part in ("lib/dagster", "lib/data", "etc/products"):
         (folder / part).mkdir(parents=True)
     (folder / "lib/dagster/dagster.yaml").write_text((DEPLOY / "dagster.yaml").read_text())

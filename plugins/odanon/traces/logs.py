@@ -13,12 +13,13 @@ from odanon.reading.delivery import Delivery
 from odanon.reading.files import Files, ZoneName
 from odanon.reading.frames import placed_and_not
 from odanon.reading.persons import SpelledIds
+from odanon.traces.recordings import Recordings
 
 _SUFFIXES = tuple(f"{kind}{packed}" for kind in (".gpx", ".plt") for packed in ("", ".gz", ".bz2", ".zst", ".lz4"))
 
 
 @plugin
-class Logs(SpelledIds):
+class Logs(SpelledIds, Recordings):
     """GPX or PLT (Geolife) logs, one device a file; the path names the person."""
 
     enters: ClassVar[str] = "traces"

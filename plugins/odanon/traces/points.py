@@ -10,10 +10,11 @@ from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column
 from odanon.reading.frames import placed_and_not
 from odanon.reading.table import FileTable
+from odanon.traces.recordings import Recordings
 
 
 @plugin
-class Points(FileTable):
+class Points(FileTable, Recordings):
     """GPS points in Parquet, CSV or JSON-lines files under a path or an object-store URL."""
 
     enters: ClassVar[str] = "traces"

@@ -15,6 +15,7 @@ from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.persons import SpelledIds
+from odanon.traces.recordings import Recordings
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -27,7 +28,7 @@ _TABLE = re.compile(rf"\b(?:from|join)\s+({_NAME}(?:\s*\.\s*{_NAME})*)", re.IGNO
 
 
 @plugin
-class Sql(SpelledIds):
+class Sql(SpelledIds, Recordings):
     """Points from a database query, PostGIS or any other that SQLAlchemy speaks to."""
 
     enters: ClassVar[str] = "traces"

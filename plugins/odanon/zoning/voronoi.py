@@ -1,27 +1,18 @@
 """Tiles that are the Voronoi cells of antennas, clipped to a boundary."""
 
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from odanon.errors import OdanonError
-from odanon.geo.crs import AUTO, MetricCrsOrAuto, resolve, to_degrees, to_metres
-from odanon.geo.layers import polygonal, read_area
+from odanon.geo.crs import AUTO, MetricCrsOrAuto, to_degrees, to_metres
+from odanon.geo.layers import polygonal
+from odanon.geo.voronoi import BUFFER_M, Sites, clipped_cells, clipping_area, moved, nearest_site, sites_of
 from odanon.model.tiles import FloatArray, ObjectArray, Tiles, known, on_earth
 from odanon.plugin import parameter, plugin
-
-
-class Sites(NamedTuple):
-    """Antenna sites sorted by label, in metres of `crs`; antennas at one place share a site."""
-
-    label: ObjectArray
-    x: FloatArray
-    y: FloatArray
-    crs: str
 
 
 @plugin
@@ -35,73 +26,53 @@ class VoronoiZoning:
     boundary: Path | None = parameter(
         None, "polygon layer that clips the cells; without it the buffered convex hull of the antennas"
     )
-    buffer_m: float = parameter(5000, "metres around the antennas' convex hull, when there is no boundary", gt=0)
+    buffer_m: float = parameter(BUFFER_M, "metres around the antennas' convex hull, when there is no boundary", gt=0)
     crs: MetricCrsOrAuto = parameter(AUTO, "projected CRS of the diagram; auto centres one on the antennas")
 
     @cached_property
-    def _sites(self) -> Sites:
+    def _labelled(self) -> tuple[ObjectArray, Sites]:
+        """Sites sorted by label; antennas at one place share the first one's."""
         label, lat, lon = _read_antennas(self.antennas, (self.id, self.lat, self.lon))
-        crs = resolve(self.crs, lat, lon)
-        x, y = to_metres(lat, lon, crs)
-        _, first = np.unique(np.stack([x, y]), axis=1, return_index=True)
-        first.sort()
-        return Sites(label[first], x[first], y[first], crs)
+        sites, first, _ = sites_of(lat, lon, self.crs)
+        return label[first], sites
 
     @cached_property
     def _boundary(self) -> Any:
         """The clipping area in metres."""
-        import shapely
-
-        sites = self._sites
-        if self.boundary is None:
-            hull = shapely.convex_hull(shapely.multipoints(np.column_stack([sites.x, sites.y])))
-            return shapely.buffer(hull, self.buffer_m)
-        # Long edges are straight in degrees, hence bent in metres: points every 0.01 degrees follow the bend.
-        area = shapely.segmentize(read_area(self.boundary), 0.01)
-        return _transform(area, lambda lon, lat: to_metres(lat, lon, sites.crs))
+        return clipping_area(self._labelled[1], self.boundary, self.buffer_m)
 
     @cached_property
     def _cells(self) -> ObjectArray:
         """Clipped cells in metres, aligned with the sites; empty where a cell misses the boundary."""
-        import shapely
-
-        sites, boundary = self._sites, self._boundary
-        if len(sites.label) == 1:
-            return np.array([boundary], dtype=object)
-        points = shapely.multipoints(np.column_stack([sites.x, sites.y]))
-        diagram = shapely.voronoi_polygons(points, extend_to=boundary, ordered=True)
-        shapely.prepare(boundary)
-        return shapely.intersection(shapely.get_parts(diagram), boundary)
+        return clipped_cells(self._labelled[1], self._boundary)
 
     @property
     def every_label(self) -> ObjectArray:
         """All cells inside the boundary, visited or not."""
         import shapely
 
-        return self._sites.label[~shapely.is_empty(self._cells)]
+        return self._labelled[0][~shapely.is_empty(self._cells)]
 
     def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
         """The nearest antenna of each point inside the boundary; None outside."""
         import shapely
-        from scipy.spatial import KDTree
 
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
-        sites, boundary = self._sites, self._boundary
+        (label, sites), boundary = self._labelled, self._boundary
         labels = np.full(len(lat), None, dtype=object)
         x, y = to_metres(lat, lon, sites.crs)
         usable = np.flatnonzero(on_earth(lat, lon) & np.isfinite(x) & np.isfinite(y))
         shapely.prepare(boundary)
         usable = usable[shapely.intersects_xy(boundary, x[usable], y[usable])]
-        nearest = KDTree(np.column_stack([sites.x, sites.y])).query(np.column_stack([x[usable], y[usable]]))[1]
-        labels[usable] = sites.label[nearest]
+        labels[usable] = label[nearest_site(sites, x[usable], y[usable])]
         return labels
 
     def tiles(self, labels: npt.ArrayLike) -> Tiles:
         """Centroids and polygons of cells."""
         import shapely
 
-        sites = self._sites
-        at = known(sites.label, labels, f"antenna sites of {self.antennas}")
+        label, sites = self._labelled
+        at = known(label, labels, f"antenna sites of {self.antennas}")
         cells = self._cells[at]
         if shapely.is_empty(cells).any():
             raise OdanonError(
@@ -110,7 +81,7 @@ class VoronoiZoning:
             )
         centre = shapely.centroid(cells)
         lat, lon = to_degrees(shapely.get_x(centre), shapely.get_y(centre), sites.crs)
-        return Tiles(sites.label[at], lat, lon, "voronoi", draw=lambda: _in_degrees(cells, sites.crs))
+        return Tiles(label[at], lat, lon, "voronoi", draw=lambda: _in_degrees(cells, sites.crs))
 
 
 def _read_antennas(path: Path, columns: tuple[str, str, str]) -> tuple[ObjectArray, FloatArray, FloatArray]:
@@ -136,12 +107,5 @@ def _read_antennas(path: Path, columns: tuple[str, str, str]) -> tuple[ObjectArr
 
 def _in_degrees(cells: ObjectArray, crs: str) -> ObjectArray:
     shapes = np.empty(len(cells), dtype=object)
-    shapes[:] = [polygonal(cell) for cell in _transform(cells, lambda x, y: to_degrees(x, y, crs)[::-1])]
+    shapes[:] = [polygonal(cell) for cell in moved(cells, lambda x, y: to_degrees(x, y, crs)[::-1])]
     return shapes
-
-
-def _transform(shapes: Any, move: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]) -> Any:
-    """Geometries with their coordinate pairs moved."""
-    import shapely
-
-    return shapely.transform(shapes, lambda xy: np.column_stack(move(xy[:, 0], xy[:, 1])))
