@@ -43,6 +43,11 @@ def published(cls: type, od: ODMatrix, tree: Hierarchy, **parameters) -> dict[tu
     return {(flow.origin, flow.destination): flow.trips for flow in flows.itertuples()}
 
 
+def patience(cls: type) -> dict[str, float]:
+    """A tenth of these few tiles, the default of ATG-Soft, is no area at all: nothing would be blurred."""
+    return {"lambda_": 100} if cls is AtgSoft else {}
+
+
 @EVERY
 def test_a_pair_of_k_people_appears_and_one_of_fewer_never_does(cls: type):
     tree = pair_tree()
@@ -76,10 +81,10 @@ def test_the_lowest_node_of_a_chain_is_published(cls: type):
 def test_min_tiles_lifts_flows_to_larger_areas(cls: type):
     tree = chain_tree()
     od = rows(("a", "a", 9, 1), ("b", "b", 9, 1), tree=tree)
-    assert published(cls, od, tree, k=5, min_tiles=2) == {("map", "map"): 18}
+    assert published(cls, od, tree, k=5, min_tiles=2, **patience(cls)) == {("map", "map"): 18}
     full = Hierarchy(tree.parent, np.array([1, 1, 3, 2, 6]), tree.level, tree.label, "test", "full")
     names = dict(zip(tree.label, full.n_tiles, strict=True))
-    flows = published(cls, od, full, k=5, min_tiles=2)
+    flows = published(cls, od, full, k=5, min_tiles=2, **patience(cls))
     assert sum(flows.values()) == 18
     assert all(names[area] >= 2 for pair in flows for area in pair)
 
@@ -89,8 +94,9 @@ def test_max_tiles_suppresses_rather_than_blurs(cls: type):
     tree = pair_tree()
     od = rows(("a", "a", 20, 1), ("b", "b", 2, 1), tree=tree)
     assert published(cls, od, tree, k=5, max_tiles=1) == {("a", "a"): 20}
-    with pytest.raises(OdanonError, match="raise"):
-        published(cls, od, tree, k=5, max_tiles=1, suppression=0)
+    if cls.budgeted:
+        with pytest.raises(OdanonError, match="raise"):
+            published(cls, od, tree, k=5, max_tiles=1, suppression=0)
 
 
 @EVERY
@@ -209,7 +215,7 @@ def test_k_areas_asks_more_people_of_an_area_than_of_a_flow(cls: type):
     tree = pair_tree()
     od = rows(("a", "a", 20, 1), ("b", "a", 9, 1), ("a", "b", 9, 1), tree=tree)
     assert set(published(cls, od, tree, k=5, k_areas=9)) == {("a", "a"), ("b", "a"), ("a", "b")}
-    assert published(cls, od, tree, k=5, k_areas=10, suppression=0.0) == {("map", "map"): 38}
+    assert published(cls, od, tree, k=5, k_areas=10, suppression=0.0, **patience(cls)) == {("map", "map"): 38}
 
 
 @EVERY
