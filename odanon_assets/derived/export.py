@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.tables.spreadsheet import write_csv
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.files import sha256, to_json, write_parquet
 from odanon_assets.lake.places import default_root
@@ -54,7 +55,6 @@ _MEDIA_TYPES = {
     ".gpkg": "application/geopackage+sqlite3",
     ".json": "application/json",
 }
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that spreadsheets run
 _FLOW_KEY = ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]
 
 
@@ -109,19 +109,9 @@ def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, produc
 
 def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
     plain = flows.assign(time_bin=flows["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    _inert(plain).to_csv(folder / "flows.csv", index=False, lineterminator="\n")
+    write_csv(plain, folder / "flows.csv")
     table = pd.DataFrame(_with_text_tiles(zones)).assign(geometry=zones.geometry.to_wkt())
-    _inert(table).to_csv(folder / "zones.csv", index=False, lineterminator="\n")
-
-
-def _inert(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before texts that a spreadsheet would run as a formula."""
-
-    def inert(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
-    return table.assign(**{name: table[name].astype(object).map(inert) for name in texts})
+    write_csv(table, folder / "zones.csv")
 
 
 def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:

@@ -82,6 +82,6 @@ def without_paths(value: Any) -> Any:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a parameter names a file or an address; a plain word or a time zone does not."""
+    """Whether a parameter names a file, a folder (as some layers are) or an address; a plain word or a time zone does not."""
     path = Path(text)
-    return "://" in text or path.is_absolute() or ((path.suffix != "" or os.sep in text) and path.is_file())
+    return "://" in text or path.is_absolute() or ((path.suffix != "" or os.sep in text) and path.exists())

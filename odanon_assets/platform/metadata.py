@@ -21,6 +21,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon.risk.bands import rounded_down
+from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
@@ -30,6 +31,7 @@ from odanon_assets.stores.choice import open_store
 
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
 _SHOWN_AS = {"min_persons": "min_people"}  # a band's edge, no count
+_RESTRICTED = {figure.name for figure in RISKS if figure.public is None}
 # What is told of every stage.
 _OF_RUNS = {
     figure.name: figure
@@ -45,9 +47,16 @@ def stage_metadata(stage: str, figures: dict[str, Any], k: int) -> dict[str, Any
     """The figures of a stage fit for the UI, as they declare themselves; an undeclared number is not shown.
 
     Before the metrics nobody knows how many people are behind what is left out. Counts that a reader could subtract
-    published numbers from are therefore shown by the last stage, which tells them as the manifest does.
+    published numbers from are therefore shown by the last stage, which tells them as the manifest does. Of fewer than k
+    flows a ratio would show which of their tiles were visited, or undo their noise; what the publisher alone may know of
+    risks is in the working area.
     """
-    declared = {**declared_figures(stage), **_OF_RUNS}
+    few = figures.get("flows", k) < k
+    declared = {
+        name: figure
+        for name, figure in {**declared_figures(stage), **_OF_RUNS}.items()
+        if name not in _RESTRICTED and not (few and figure.kind == "ratio")
+    }
     shown: dict[str, Any] = {}
     for name, value in figures.items():
         if isinstance(value, bool | str):

@@ -37,7 +37,6 @@ from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 # What plugins of other packages have told earlier stages, since none of them runs here.
 DECLARED = "declared.json"  # beside the metrics: the figures that they declare
 TILES = "tiles.parquet"  # beside the hierarchy: where the tiles of their zonings are
-_DIGITS = 3  # of public figures that do not tell what was left out
 
 
 def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
@@ -57,7 +56,10 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
     known = public_figures(lake.read(name, "metrics", day))
     metrics = public_metrics(figures, flows, parameters["k"], known)
-    metrics |= {"noise_variance": TABLE.variance} if "perturb" in facts else {}
+    if "perturb" in facts:
+        metrics["noise_variance"] = TABLE.variance
+        if "gbar" in metrics:
+            metrics["gbar"] = _tiles_per_trip(flows, zones)
     manifest = {
         **facts,
         "title": product.title,
@@ -134,8 +136,8 @@ def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known
         value, tells = figures.get(figure.name), figure.tells_suppressed != "no"
         if figure.public is None or value is None or (tells and len(flows) < k):
             continue
-        if (shown := told(figure, value, k, int(figures["left_out_people"]), _DIGITS)) is not None:
-            public[figure.public] = shown
+        if (shown := told(figure, value, k, int(figures["left_out_people"]))) is not None:
+            public[figure.public] = rounded(shown) if figure.kind == "size" else shown
     public.pop("coarse_share", None)  # of what is shown, noise included, and nothing where there are no rests
     if (rest := flows["kind"] == REST).any():
         public["coarse_share"] = coarse(flows.loc[rest, "trips"].sum() / flows["trips"].sum())
@@ -143,6 +145,13 @@ def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known
     public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
+
+
+def _tiles_per_trip(flows: pd.DataFrame, zones: pd.DataFrame) -> float:
+    """The figure gbar as readers work it out: that of the true numbers would undo the noise of a few flows."""
+    tiles = zones.set_index("zone_id")["n_tiles"]
+    size = flows["origin_zone"].map(tiles) + flows["destination_zone"].map(tiles)
+    return rounded(float((flows["trips"] * size).sum() / flows["trips"].sum()))
 
 
 def public_figures(folder: Path) -> list[Figure]:

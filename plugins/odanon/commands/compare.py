@@ -21,6 +21,7 @@ from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.tables.read import Loaded, TableInput
+from odanon.tables.spreadsheet import write_csv
 
 PANEL = ("One table", 2)
 _WIDEST = 1000
@@ -74,7 +75,7 @@ def compare(
     tables = {"comparison": compared} | ({"cross": cross_table(compared)} if protect else {})
     for name, content in tables.items():
         content.to_parquet(out / f"{name}.parquet", index=False)
-        content.to_csv(out / f"{name}.csv", index=False)
+        write_csv(content, out / f"{name}.csv")
     (out / "report.html").write_text(comparison_page(plan, compared, loaded), encoding="utf-8")
     _print_tables(tables)
     files = "".join(f", {name}.parquet, {name}.csv" for name in tables)

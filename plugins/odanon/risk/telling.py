@@ -9,12 +9,13 @@ from odanon.risk.bands import coarse, lower_edge, rounded, rounded_down
 _COARSE = 1  # digits of a count that tells how much was left out
 
 
-def told(figure: Figure, value: float, k: int, left_out: int | None, digits: int | None = None) -> float | None:
+def told(figure: Figure, value: float, k: int, left_out: int | None) -> float | None:
     """The value as it may be told, None if it may not.
 
     `left_out` is how many people are behind what is in no flow; None while nobody knows, and then nothing is told that
     depends on it. Of fewer than k the value has to be that of a world without their trips (`odanon.metrics.left_out`), so
-    that few look like none. `digits` are those of a figure that tells nothing of the kind; None gives all.
+    that few look like none. Ratios have few digits wherever they are told: all of them would show the trips between
+    single tiles.
     """
     if value != value:
         return None
@@ -28,7 +29,7 @@ def told(figure: Figure, value: float, k: int, left_out: int | None, digits: int
         return rounded_down(int(value), k, _COARSE) if many else rounded_down(int(value), k)
     if many:
         return coarse(value)
-    return value if digits is None else rounded(value, digits)
+    return value if figure.kind == "size" else rounded(value)
 
 
 def coarse_share(share: float, behind: int, k: int) -> float:

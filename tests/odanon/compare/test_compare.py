@@ -94,6 +94,16 @@ def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) ->
     assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
 
 
+def test_a_segment_that_looks_like_a_formula_is_none_in_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
+    path = tmp_path / "teams.parquet"
+    pd.read_parquet(table.path).assign(team="=1+1").to_parquet(path, index=False)
+    options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
+    wanted = ["--by", "team", "--algorithms", "oigh", "--k", "5", "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["compare", str(path), *options, *wanted], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "'=1+1" in pd.read_csv(tmp_path / "out" / "comparison.csv")["segment"].tolist()
+
+
 def test_a_case_that_is_no_longer_released_is_no_longer_drawn(
     table: TableInput, tmp_path: Path, run_here: Callable[[Plan], pd.DataFrame]
 ) -> None:

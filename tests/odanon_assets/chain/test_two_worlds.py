@@ -130,7 +130,8 @@ def test_what_k_people_left_out_is_told_with_one_digit() -> None:
     od, made = released(rows, tree, places, None)
     missing = LeftOut.of({1: od}, {1: made}, {1: np.unique(rows["person"])}, K)
     assert missing.people >= K
-    told = shown({1: od}, {1: made}, {1: rows})["ui"]
+    bins = range(K)  # of one flow each: a ratio is told of k flows
+    told = shown(dict.fromkeys(bins, od), dict.fromkeys(bins, made), dict.fromkeys(bins, rows))["ui"]
     for name in ("S_share", "E", "D", "C_DM", "C_AVG", "density_before"):
         assert told[name] == coarse(told[name]), name
     assert told["S"] % K == 0

@@ -136,6 +136,15 @@ def test_the_fewest_people_are_told_as_the_edge_of_their_band(smallest: int, k: 
     assert shown.get("min_people", k) in (k, 2 * k, 5 * k, 10 * k)
 
 
+def test_ratios_are_told_with_few_digits_and_none_of_fewer_than_k_flows() -> None:
+    """All digits of E or GDM name the tiles of a small flow; those of Gbar and G undo the noise of two."""
+    ratios = {"Gbar": 17.676923076923078, "G": 1149.0, "GDM": 1234.567, "E": 1.8053375, "absolute_error": 117.34693}
+    rest = {"left_out_people": 0, "risk_total_variation_max": 0.31, "risk_minimality_mean": 0.08}
+    shown = stage_metadata("metrics", {"flows": 10.0, **ratios, **rest}, 10)
+    assert shown == {"flows": 10.0, "Gbar": 17.7, "G": 1150.0, "GDM": 1230.0, "E": 1.81, "absolute_error": 117.0}
+    assert stage_metadata("metrics", {"flows": 9.0, **ratios, **rest}, 10) == {"flows": 9.0}
+
+
 def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(
     product: Product, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +169,7 @@ def test_columns_come_from_columns_that_exist(product: Product) -> None:
 
 def test_what_tells_of_the_suppressed_is_shown_coarsely_and_only_once_it_is_known_who_they_are() -> None:
     figures = {"S": 323, "S_share": 0.10766, "published": 2677, "E": 0.6123, "flows": 40, "Gbar": 2.0123}
-    assert stage_metadata("metrics", figures, 10) == {"published": 2600, "flows": 40, "Gbar": 2.0123}
+    assert stage_metadata("metrics", figures, 10) == {"published": 2600, "flows": 40, "Gbar": 2.01}
     shown = stage_metadata("metrics", {**figures, "left_out_people": 10}, 10)
     assert (shown["S"], shown["S_share"], shown["E"]) == (300, 0.1, 0.6)
 

@@ -166,6 +166,8 @@ def test_a_manifest_names_no_path_of_the_server(tmp_path: Path, monkeypatch: pyt
     assert without_paths(told) == {**told, "path": digest, "levels": [{"path": digest, "id": "n"}]}
     monkeypatch.chdir(tmp_path)
     assert without_paths({"path": layer.name}) == {"path": digest}
+    (tmp_path / "zones of Erika.gdb").mkdir()
+    assert without_paths("zones of Erika.gdb").startswith("sha256:")
     assert without_paths(without_paths(told)) == without_paths(told)
     for gone in ("/srv/data/gone.gpkg", "s3://bucket/of/erika.gpkg"):
         assert without_paths(gone).startswith("sha256:")

@@ -16,6 +16,7 @@ from odanon import cli
 from odanon.errors import OdanonError
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
+from odanon.risk.bands import rounded
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -90,6 +91,18 @@ def test_manifest_report_terminal_and_sql_say_so(workspace: Path, noisy: dict[st
     asked = CliRunner().invoke(cli.main, ["sql", "select sum(trips) as n from flows", "--product", "town"])
     assert str(total) in asked.output
     assert "some releases are perturbed" in asked.output
+
+
+@EMBEDDED
+def test_the_size_of_areas_is_told_of_the_numbers_shown(workspace: Path, noisy: dict[str, Any]) -> None:
+    """Of a few flows, the mean over the true numbers would tell how these compare."""
+    gate.write(workspace, people(200, hours=(8, 9)))
+    product = town(workspace, publish=noisy)
+    release = published(product)
+    shown, tiles = visible(product), open_store(product).zones(release).set_index("zone_id")["n_tiles"]
+    size = shown["origin_zone"].map(tiles) + shown["destination_zone"].map(tiles)
+    assert size.nunique() > 1
+    assert manifest(product)["metrics"]["gbar"] == rounded((shown["trips"] * size).sum() / shown["trips"].sum())
 
 
 def test_running_the_day_again_gives_the_same_bytes(workspace: Path, noisy: dict[str, Any]) -> None:
