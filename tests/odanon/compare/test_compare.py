@@ -96,10 +96,11 @@ def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) ->
 
 def test_a_segment_that_looks_like_a_formula_is_none_in_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
     path = tmp_path / "teams.parquet"
-    pd.read_parquet(table.path).assign(team="=1+1").to_parquet(path, index=False)
+    pd.read_parquet(table.path).assign(team="=1+1", w=2.0).to_parquet(path, index=False)
     options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
-    wanted = ["--by", "team", "--algorithms", "oigh", "--k", "5", "--out", str(tmp_path / "out")]
-    done = RUN.invoke(cli.main, ["compare", str(path), *options, *wanted], catch_exceptions=False)
+    survey = ["--weight", "w", "--protect", "participants,population", "--by", "team"]
+    wanted = ["--algorithms", "oigh", "--k", "5", "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["compare", str(path), *options, *survey, *wanted], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "'=1+1" in pd.read_csv(tmp_path / "out" / "comparison.csv")["segment"].tolist()
 
