@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Take out of an environment what no run of odanon reads: slim.sh FOLDER
 #
-# Tests of packages, headers, sources and symbols of compiled modules, maps for debugging the web interface, and parts of
+# Tests of packages, headers, sources of compiled modules, symbols, maps for debugging the web interface, and parts of
 # Arrow that nothing here imports.
 set -euo pipefail
 cd "$1"/lib/python3*/site-packages
