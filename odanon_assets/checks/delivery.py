@@ -1,6 +1,6 @@
 """Whether what was delivered of a day is whole, on the terms of its product's file: before it is read, and after.
 
-Sentences tell limits, names of notes and coarse shares of whole days; no counts.
+Sentences tell limits and names of notes; no counts of rows, nor shares from which one could be told.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ from odanon.product.model import Arrival
 from odanon.protocols import ListsFiles
 from odanon.reading.delivery import Delivery
 from odanon.reading.files import dated
-from odanon.risk.bands import rounded
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.history import usual
 from odanon_assets.lake.lake import Lake
@@ -95,8 +94,7 @@ def _below_usual(product: Product, lake: Lake, day: date, what: str, value: int,
     before = None if least is None else usual(product, lake, day, "traces", figure)
     if least is None or not before or value >= least * before:
         return ""
-    told = f"{day} has about {rounded(value / before, 1):.0%} of the usual {what}"
-    return f"{told}, the median of the days before; arrival.min_share asks for {least:.0%}"
+    return f"{day} has less than arrival.min_share = {least:.0%} of the usual {what}, the median of the days before"
 
 
 def _complete(product: Product, lake: Lake, day: date) -> Verdict:

@@ -97,7 +97,7 @@ def test_a_day_waits_for_its_size(workspace: Path, delivered: Path) -> None:
             write_figures(past, {"source_bytes": 20})
     assert why(workspace, min_share=0.5) == ""
     assert why(workspace, min_share=0.7) == (
-        "2026-03-02 has about 50% of the usual bytes, the median of the days before; arrival.min_share asks for 70%"
+        "2026-03-02 has less than arrival.min_share = 70% of the usual bytes, the median of the days before"
     )
 
 

@@ -155,7 +155,7 @@ def test_a_retried_run_leaves_finished_days_alone(workspace: Path, monkeypatch: 
         (parent,) = instance.get_runs()
         family = {"dagster/parent_run_id": parent.run_id, "dagster/root_run_id": parent.run_id}
         ran: list[str] = []
-        monkeypatch.setattr(assets, "run_day", lambda product, day, *rest: ran.append(str(day)) or iter(()))
+        monkeypatch.setattr(assets, "run_day", lambda product, day, *rest, **options: ran.append(str(day)) or iter(()))
         run = instance.create_run_for_job(
             job, tags={**span, **family}, parent_run_id=parent.run_id, root_run_id=parent.run_id
         )
@@ -172,14 +172,14 @@ def test_only_transient_trouble_is_tried_again(workspace: Path, monkeypatch: pyt
     tries: dict[str, int] = {"2026-03-02": 0, "2026-03-03": 0}
     real = day.run_stage
 
-    def shaky(product, name, when, plugins):  # type: ignore[no-untyped-def]
+    def shaky(product, name, when, plugins, **options):  # type: ignore[no-untyped-def]
         if name == "staypoints":
             tries[str(when)] += 1
             if when == FIRST and tries[str(when)] < 3:
                 raise ConnectionResetError(CANARY)
             if when != FIRST:
                 raise OdanonError("a mistake that no repetition repairs")
-        return real(product, name, when, plugins)
+        return real(product, name, when, plugins, **options)
 
     monkeypatch.setattr(day, "run_stage", shaky)
     results = list(run_days(product, [FIRST, day_of(1)], resume=False))

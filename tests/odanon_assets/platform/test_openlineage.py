@@ -64,6 +64,9 @@ class Collector(ThreadingHTTPServer):
     def stage(self, product: str, stage: str, day: str) -> None:
         return
 
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None:
+        return
+
     def day(self, product: str, day: str, error: str, note: str) -> None:
         if day == str(FIRST):
             self.shutdown()

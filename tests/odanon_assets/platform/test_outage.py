@@ -48,6 +48,9 @@ class Outage:
             self.server.crash()
             self.up = False
 
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None:
+        return
+
     def day(self, product: str, day: str, error: str, note: str) -> None:
         self.endings.append(error)
         if not self.up and len(self.endings) == self.tries:
@@ -168,6 +171,9 @@ class Away:
         if stage == "trips":
             self.server.crash()
 
+    def warning(self, product: str, day: str, check: str, sentence: str) -> None:
+        return
+
     def day(self, product: str, day: str, error: str, note: str) -> None:
         return
 
@@ -205,7 +211,7 @@ def test_a_run_that_could_not_write_its_events_is_retried_and_one_with_bad_days_
     assert last_run()["dagster/failure_reason"] == "STEP_FAILURE"
     assert last_run()["dagster/will_retry"] == "true"
 
-    def mistaken(*_: object) -> dict:
+    def mistaken(*_: object, **__: object) -> dict:
         raise OdanonError("a mistake that no repetition repairs")
 
     monkeypatch.setattr(day, "run_stage", mistaken)

@@ -31,7 +31,10 @@ def test_the_terminal_says_what_publication_would_have_said_and_how_to_go_live(t
     assert "every flow holds at least 10 distinct persons" in ran.output
     assert f"{outcome.report} (restricted)" in ran.output
     assert "write status: live in its file to publish" in ran.output
-    assert f"{DAY} traces volume: points changed by about -70%" in ran.output[ran.output.index("Checks warn:") :]
+    assert (
+        f"{DAY} traces volume: points lies more than 50% below the median"
+        in ran.output[ran.output.index("Checks warn:") :]
+    )
     assert open_store(product).windows("town") == []
 
 

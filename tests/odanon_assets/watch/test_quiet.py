@@ -23,7 +23,7 @@ class Leaky:
 def test_a_stage_that_prints_is_not_heard(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def noisy(*_: Any) -> dict[str, Any]:
+    def noisy(*_: Any, **__: Any) -> dict[str, Any]:
         print(SECRET)
         Leaky()
         return {}
