@@ -28,7 +28,7 @@ def test_plugins_show_parameters_and_meaning() -> None:
 def test_plugins_show_the_limits_of_anonymisers() -> None:
     shown = " ".join(RUN.invoke(cli.main, ["plugins", "anonymize"]).output.split())
     assert (
-        "keeps: k_population, k_areas, min_tiles, max_tiles, contribution_cap, report_small refuses: max_dominance"
+        "keeps: k_population, k_areas, min_tiles, min_visited, max_tiles, contribution_cap refuses: max_dominance, report_small"
         in shown
     )
     assert "not verified: nobody can count its flows again" in shown
@@ -80,7 +80,7 @@ def test_run_ends_with_the_figures_a_newcomer_wants(workspace: Path) -> None:
     small_product(workspace / "pipelines")
     shown = RUN.invoke(cli.main, ["run", "small"])
     assert shown.exit_code == 0, shown.output
-    for word in ("points", "people", "stay points", "trips", "OD pairs", "flows between", "suppressed", "report.html"):
+    for word in ("points", "people", "stay points", "trips", "OD pairs", "flows between", "left out", "report.html"):
         assert word in shown.output
     asked = RUN.invoke(cli.main, ["sql", "select sum(trips) as total from flows"])
     assert "total" in asked.output

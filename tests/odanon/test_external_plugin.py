@@ -155,7 +155,7 @@ def test_the_metric_is_in_the_metadata_of_the_ui(house: House, published: str) -
         "import json; from datetime import date; from odanon_assets.lake.lake import Lake;"
         "from odanon_assets.lake.places import default_root; from odanon_assets.platform.metadata import stage_metadata;"
         f"figures = Lake(default_root()).figures('small', 'metrics', date.fromisoformat('{DAY}'));"
-        "shown = stage_metadata('metrics', figures, 20); print(json.dumps({name: shown.get(name) for name in ('lopsided', 'lopsided_flows')}))"
+        "shown = stage_metadata('metrics', figures, 2); print(json.dumps({name: shown.get(name) for name in ('lopsided', 'lopsided_flows')}))"
     )
     done = house.run("python", "-c", script)
     assert done.returncode == 0, done.stderr

@@ -100,7 +100,7 @@ def test_tiles_in_which_nobody_starts_or_ends_do_not_count_as_visited() -> None:
         found = verify(ROWS, flows, ORIGIN_TILES, wide, promise, suppressed_trips=4)
         return {finding.rule for finding in found}
 
-    flows = pd.DataFrame({"origin": ["A"], "destination": ["XY"], "trips": [5], "persons": [4]})
+    flows = pd.DataFrame({"origin": ["A"], "destination": ["XY"], "kind": "flow", "trips": [5], "persons": [4]})
     wide = pd.DataFrame({"area": ["XY"] * 3, "tile": ["x", "y", "z"]})
     assert broken(min_visited=2) == set()  # from a and b to x and y
     assert broken(min_visited=3) == {"min-visited"}

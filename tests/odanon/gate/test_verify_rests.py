@@ -39,7 +39,9 @@ def made(placed: dict[tuple[str, str], tuple[str, str] | None], rests: set[tuple
 
 def rules(release: Release, k: int = 6) -> set[str]:
     rows = rows_of(OD, TREE, TREE)
-    return {f.rule for f in release_findings(rows, release, TREE, TREE, Promise(k=k), overlapping=False)}
+    return {
+        f.rule for f in release_findings(rows, release, TREE, TREE, Promise(k=k), overlapping=False, leaves_out=False)
+    }
 
 
 HONEST = made(PLACED, {("all", "all")})
@@ -101,7 +103,7 @@ def test_rests_of_rests_are_counted_in_the_innermost() -> None:
 
 def test_flows_that_overlap_by_design_have_no_rests() -> None:
     rows = rows_of(OD, TREE, TREE)
-    found = release_findings(rows, HONEST, TREE, TREE, Promise(k=6), overlapping=True)
+    found = release_findings(rows, HONEST, TREE, TREE, Promise(k=6), overlapping=True, leaves_out=False)
     assert {finding.rule for finding in found} == {"rests"}
 
 
@@ -123,7 +125,7 @@ def test_pooled_releases_leave_out_less_than_the_promise_and_pass(instance: Inst
         return
     made = Pooled(k=k).anonymize(od, origins, destinations)
     rows = rows_of(od, origins, destinations)
-    assert release_findings(rows, made, origins, destinations, Promise(k=k), overlapping=False) == []
+    assert release_findings(rows, made, origins, destinations, Promise(k=k), overlapping=False, leaves_out=False) == []
     left = made.assignment["flow"].to_numpy()[od.row_pair] < 0
     assert len(np.unique(od.person[left])) < k
 

@@ -140,7 +140,7 @@ class NoisyBackwards(Laplace):
         (windowed(lambda made: [made[0]] * len(made)), "volumes"),
         (RawCalledNoise, "says that it adds noise and 100% of its trips are true or off by one number"),
         (OneMore, "says that it adds noise and 100% of its trips are true or off by one number"),
-        (ClaimsEverything, "names k_areas, k_population, max_dominance, report_small in `keeps`"),
+        (ClaimsEverything, "names k_areas, k_population, max_dominance, min_visited, report_small in `keeps`"),
         (ClaimsTiles, "ClaimsTiles: min-tiles: origin areas of fewer than 2 tiles"),
         (NoisyBackwards, "the tile pairs that are listed are not those of the matrix"),
     ],
