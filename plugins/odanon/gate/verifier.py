@@ -91,7 +91,8 @@ def verify(
         findings.append(_misassigned(pairs, pair_flow, assignment))
     counted = _Count.of(travelled, pair_flow[pairs.of_row], len(flows), promise.contribution_cap)
     findings += _people(counted, flows, promise)
-    findings.append(_visited(pairs, pair_flow, len(flows), promise.min_visited))
+    if promise.min_visited > 1:
+        findings.append(_visited(pairs, pair_flow, len(flows), promise.min_visited))
     if promise.k_areas is not None:
         k, unit = promise.k_areas, promise.unit
         below = areas_below_k(travelled, flows, origin_tiles, destination_tiles, k=k, unit=unit)
