@@ -95,3 +95,12 @@ def workspace(tmp_path: Path, empty_dagster: Path, monkeypatch: pytest.MonkeyPat
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(database, copy)
     return tmp_path
+
+
+@pytest.fixture
+def fewer_cities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the cities of the suite of anonymisers, with all promises and limits; ODANON_STRESS runs all of them."""
+    from odanon.testing import anonymizers
+
+    if not STRESS:
+        monkeypatch.setattr(anonymizers, "_CASES", anonymizers._CASES // 3)
