@@ -152,6 +152,8 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
             "kind": ["flow", "flow", "rest"],
             "trips": trips + np.arange(3),
             "spread": trips + np.arange(3) / 3,
+            "spread_fitted": np.nan,
+            "spread_prior": np.nan,
             "persons_band": "10-19",
             "release_id": name,
         }

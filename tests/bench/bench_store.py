@@ -76,6 +76,8 @@ def release(day: date, bins: int, pairs: int, table: geopandas.GeoDataFrame, see
             "kind": "flow",
             "trips": (trips := rng.integers(10, 500, len(chosen))),
             "spread": trips.astype(float),
+            "spread_fitted": np.nan,
+            "spread_prior": np.nan,
             "persons_band": rng.choice(np.array(["10-19", "20-49", "50-99"]), len(chosen)),
             "release_id": name,
         }
@@ -95,7 +97,8 @@ def raw_copy(url: str, buffer: bytes) -> None:
     with connection, connection.cursor() as cursor:
         cursor.execute(
             "CREATE TABLE raw_copy (product text, window_start date, time_bin timestamptz, segment text,"
-            " origin_zone text, destination_zone text, kind text, trips bigint, spread double precision, persons_band text, release_id text)"
+            " origin_zone text, destination_zone text, kind text, trips bigint, spread double precision,"
+            " spread_fitted double precision, spread_prior double precision, persons_band text, release_id text)"
         )
         cursor.copy_expert("COPY raw_copy FROM STDIN WITH (FORMAT csv)", io.BytesIO(buffer))
     connection.close()

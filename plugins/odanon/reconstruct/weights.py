@@ -1,0 +1,134 @@
+"""The weights that a release is published with, and the `spread` of its rows under them.
+
+Zones that one side of a time bin uses lie inside each other; what lies in no other one is a zone's own part. Its weight says how much
+of all that leaves (or enters) the map is likely to be there: `fitted` from the published rows alone (`odanon.reconstruct.fitted`),
+`prior` from numbers by tile that were public before. Nothing else comes in, so the table tells nothing that rows and zones do not.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from odanon.model.hierarchy import Hierarchy
+from odanon.reconstruct.even import Places
+from odanon.reconstruct.fitted import fitted_weights, smoothed
+from odanon.reconstruct.nested import Floats, Ints, Nested
+from odanon.reconstruct.readings import FITTED, PRIOR, SIDES, WEIGHT_COLUMNS, WEIGHTED
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Weights of the zones of a release (WEIGHT_COLUMNS), and by reading the `spread` of each of its rows."""
+
+    table: pd.DataFrame
+    spread: Mapping[str, Floats]
+
+
+def no_weights() -> pd.DataFrame:
+    """The table of a release that is read evenly only."""
+    kinds = {"time_bin": "datetime64[us, UTC]", "weight": "float64"}
+    return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "str")) for name in WEIGHT_COLUMNS})
+
+
+def weigh(
+    flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: tuple[pd.Series, pd.Series] | None = None
+) -> Weighted:
+    """All weights of public rows; none where an area is no zone of the tree, as a box is not.
+
+    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
+    nodes of the tree come. `prior` holds the public weight of whole zones, by zone id, for either side.
+    """
+    if not zones["zone_id"].isin(tree.label).all():
+        return Weighted(no_weights(), {})
+    places = Places.of(flows, tree)
+    tables: list[pd.DataFrame] = []
+    whole = {reading: np.zeros(len(places.first)) for reading in (WEIGHTED if prior is not None else [FITTED])}
+    for part in _bins(places, zones, tree):
+        weights = {FITTED: part.fitted()}
+        if prior is not None:
+            weights[PRIOR] = part.given(prior)
+        for reading, (leave, enter) in weights.items():
+            whole[reading][part.rows] = (
+                part.nested[0].total(leave)[part.ends[0]] * part.nested[1].total(enter)[part.ends[1]]
+            )
+            tables.append(part.table(reading, (leave, enter)))
+    told = pd.concat(tables, ignore_index=True) if tables else no_weights()
+    return Weighted(told, {reading: places.spread(product) for reading, product in whole.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Bin:
+    """The places of a time bin over the zones of both sides, inner ones first."""
+
+    time_bin: pd.Timestamp
+    rows: Ints  # places
+    ids: tuple[pd.Series, pd.Series]
+    nested: tuple[Nested, Nested]
+    ends: tuple[Ints, Ints]  # zones of each place, by number
+    trips: Floats
+    around: Ints
+
+    def fitted(self) -> tuple[Floats, Floats]:
+        return fitted_weights(*self.nested, *self.ends, self.trips, self.around)
+
+    def given(self, prior: tuple[pd.Series, pd.Series]) -> tuple[Floats, Floats]:
+        leave, enter = (_own_parts(nested, given.loc[ids].to_numpy(np.float64))
+                        for ids, nested, given in zip(self.ids, self.nested, prior, strict=True))  # fmt: skip
+        return leave, enter
+
+    def table(self, reading: str, weights: tuple[Floats, Floats]) -> pd.DataFrame:
+        parts = [
+            pd.DataFrame(
+                {
+                    "time_bin": self.time_bin,
+                    "reading": reading,
+                    "side": side,
+                    "zone_id": ids.to_numpy(),
+                    "around": pd.array(np.append(ids.to_numpy(object), None)[nested.around], dtype="str"),
+                    "weight": weight,
+                }
+            )
+            for side, ids, nested, weight in zip(SIDES, self.ids, self.nested, weights, strict=True)
+        ]
+        told = pd.concat(parts, ignore_index=True)
+        return told.astype({"time_bin": "datetime64[us, UTC]", "reading": "str", "side": "str"})
+
+
+def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin]:
+    names = zones["zone_id"].astype("str")
+    node = pd.Index(tree.label).get_indexer(pd.Index(names))
+    ends = [pd.Index(names).get_indexer(pd.Index(places.cells[f"{side}_zone"].astype("str"))) for side in SIDES]
+    code, bins = pd.factorize(places.cells["time_bin"], sort=True)
+    total = places.total
+    for number, time_bin in enumerate(bins):
+        rows = np.flatnonzero(code == number)
+        used, at = zip(*(np.unique(end[rows], return_inverse=True) for end in ends), strict=True)
+        nested = [_nested(tree, node[zone], zones["n_tiles"].to_numpy()[zone]) for zone in used]
+        around = places.around[rows]
+        yield _Bin(
+            time_bin,
+            rows,
+            (names.iloc[used[0]], names.iloc[used[1]]),
+            (nested[0], nested[1]),
+            (at[0].astype(np.int64), at[1].astype(np.int64)),
+            total[rows],
+            np.where(around >= 0, np.searchsorted(rows, around), -1),
+        )
+
+
+def _nested(tree: Hierarchy, nodes: Ints, tiles: Ints) -> Nested:
+    """Zones, inner ones first, as they lie in each other; whatever else the tree holds makes no difference."""
+    order = np.argsort(nodes)
+    up = Nested.of_runs(tree.tile_start[nodes[order]], tree.tile_end[nodes[order]], tiles[order]).around
+    around = np.full(len(nodes), -1, dtype=np.int64)
+    around[order] = np.append(order, -1)[up]
+    return Nested.of_parents(around, tiles)
+
+
+def _own_parts(nested: Nested, whole: Floats) -> Floats:
+    """The weights of own parts from those of whole zones; none is left without any."""
+    inner = nested.around >= 0
+    own = whole - np.bincount(nested.around[inner], whole[inner], len(whole))
+    return smoothed(np.maximum(own, 0.0), nested.own / nested.own.sum())
