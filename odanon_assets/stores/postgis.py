@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import AUTO, WEIGHT_COLUMNS, WEIGHTED, checked_reading, resolved
+from odanon.reconstruct.readings import AUTO, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
@@ -248,7 +248,6 @@ class PostgisStore:
         shapes = {"o": origin.wkb, "d": destination.wkb}
         values = {**shapes, "since": since, "until": until, "product": product, "reading": reading}
         with transaction(self.url) as connection:
-            _check_reading(connection, product, since, until, reading)
             return execute(
                 connection,
                 "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product, :reading)",
@@ -262,7 +261,6 @@ class PostgisStore:
         located = areas.geometry.to_crs("EPSG:4326")
         rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
         with transaction(self.url) as connection:
-            _check_reading(connection, product, since, until, reading)
             execute(connection, "CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
             execute(connection, "INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))", rows)
             found = execute(
@@ -333,20 +331,6 @@ def _refused(bundle: Bundle, current: Any) -> OdanonError:
     if current.standing == "withdrawn":
         return taken_back(bundle.product, bundle.window_start)
     return refusal(bundle.product, bundle.window_start, current.release_id)
-
-
-def _check_reading(connection: "Connection", product: str, since: datetime, until: datetime, reading: str) -> None:
-    """Refuse a reading in our own words; those of the database's errors are kept back."""
-    if checked_reading(reading) not in WEIGHTED:
-        return
-    found = execute(
-        connection,
-        "SELECT release_id, reading, readings FROM published.readings WHERE product = :product AND window_start"
-        " BETWEEN cast(:since AS timestamptz)::date - 2 AND cast(:until AS timestamptz)::date + 2 ORDER BY 1",
-        {"product": product, "since": since, "until": until},
-    )
-    for told in found.mappings():
-        resolved(reading, told)
 
 
 def _known(connection: "Connection", release_id: str) -> bool:

@@ -16,6 +16,7 @@ from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_ground
+from odanon.reconstruct.prior import node_weights
 from odanon.reconstruct.readings import READINGS, spread_column
 from odanon.reconstruct.weights import weigh
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
@@ -35,6 +36,7 @@ TILES = Tiles(
     "table",
     draw=lambda: np.array([shapely.multipolygons([box(*SQUARE[name])]) for name in sorted(SQUARE)], dtype=object),
 )
+PRIOR = tuple(node_weights(TREE, pd.Series(np.random.default_rng(side).pareto(1.0, 64), TREE.label[TREE.tiles])) for side in (0, 1))
 
 
 @lru_cache
@@ -70,7 +72,7 @@ def rested_bundle(day: date, seed: int, product: str = "rested", *, split: bool 
     flows = told.rename(columns={"origin": "origin_zone", "destination": "destination_zone"}).assign(
         product=product, window_start=day, persons_band="6-11", release_id=base.release_id
     )
-    weighted = weigh(flows, zones, TREE, prior_of(zones))
+    weighted = weigh(flows, zones, TREE, PRIOR)
     flows["spread"] = over_ground(flows, zones, TREE)
     for name in READINGS[2:]:
         flows[spread_column(name)] = weighted.spread[name]
@@ -78,18 +80,6 @@ def rested_bundle(day: date, seed: int, product: str = "rested", *, split: bool 
     return Bundle(
         product, day, base.release_id, flows[list(FLOW_COLUMNS)], zones, base.report, manifest, weighted.table
     )
-
-
-PRIOR = tuple(pd.Series(np.random.default_rng(side).pareto(1.0, len(SQUARE)), index=sorted(SQUARE)) for side in (0, 1))
-
-
-def prior_of(zones: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Public weights of zones, for what leaves and what enters."""
-    leave, enter = (
-        pd.Series([side.loc[tiles].sum() for tiles in zones["tiles"]], index=zones["zone_id"].to_numpy())
-        for side in PRIOR
-    )
-    return leave, enter
 
 
 def dense(made: Release, weights: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:

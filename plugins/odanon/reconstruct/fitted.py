@@ -11,7 +11,7 @@ from odanon.reconstruct.nested import Floats, Ints, Nested
 from odanon.reconstruct.rests import Regions
 
 _ROUNDS = 30
-_SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing
+SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing
 
 
 def fitted_weights(
@@ -27,17 +27,15 @@ def fitted_weights(
         left = leave * origins.received(_sums(origin, density * into, len(leave)))
         entered = enter * destinations.received(_sums(destination, density * out, len(enter)))
         leave, enter = (
-            smoothed(np.maximum(got, 0.0), base, volume) for got, base in zip((left, entered), even, strict=True)
+            _normal(np.maximum(got, 0.0) / volume + SMOOTHING * base)
+            for got, base in zip((left, entered), even, strict=True)
         )
     return leave, enter
 
 
-def smoothed(weight: Floats, even: Floats, volume: float | None = None) -> Floats:
-    """Weights with sum 1, with a little of the even ones, so that no part of the map gets nothing."""
-    total = float(weight.sum()) if volume is None else volume
-    mixed = (weight / total if total else weight) + _SMOOTHING * even
-    return mixed / mixed.sum()
-
-
 def _sums(number: Ints, values: Floats, length: int) -> Floats:
     return np.bincount(number, values, length).astype(np.float64)
+
+
+def _normal(weight: Floats) -> Floats:
+    return weight / weight.sum()

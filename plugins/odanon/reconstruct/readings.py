@@ -35,7 +35,7 @@ def better(metrics: Mapping[str, Any]) -> str:
 def checked_reading(reading: str) -> str:
     """One of READINGS, or an error that lists them."""
     if reading not in READINGS:
-        raise OdanonError(f"there is no reading {reading[:40]!r}; choose one of {', '.join(READINGS)}")
+        raise OdanonError(f"the reading is none of {', '.join(READINGS)}")
     return reading
 
 
@@ -44,9 +44,7 @@ def resolved(reading: str, manifest: Mapping[str, Any]) -> str:
     if checked_reading(reading) == AUTO:
         return str(manifest.get("reading", EVEN))
     if reading not in manifest.get("readings", [EVEN]):
-        raise OdanonError(
-            f"{manifest['release_id']} was published without weights for the reading {reading}; ask for auto or even"
-        )
+        raise OdanonError(f"the reading {reading} has no weights in {manifest['release_id']}; ask for auto or even")
     return reading
 
 

@@ -7,13 +7,14 @@ of all that leaves (or enters) the map is likely to be there: `fitted` from the 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.reconstruct.even import Places
-from odanon.reconstruct.fitted import fitted_weights, smoothed
+from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested
 from odanon.reconstruct.readings import FITTED, PRIOR, SIDES, WEIGHT_COLUMNS, WEIGHTED
 
@@ -33,12 +34,12 @@ def no_weights() -> pd.DataFrame:
 
 
 def weigh(
-    flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: tuple[pd.Series, pd.Series] | None = None
+    flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None = None
 ) -> Weighted:
     """All weights of public rows; none where an area is no zone of the tree, as a box is not.
 
     `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
-    nodes of the tree come. `prior` holds the public weight of whole zones, by zone id, for either side.
+    nodes of the tree come. `prior` holds the public weight of every node of the tree, for either side.
     """
     if not zones["zone_id"].isin(tree.label).all():
         return Weighted(no_weights(), {})
@@ -62,9 +63,11 @@ def weigh(
 class _Bin:
     """The places of a time bin over the zones of both sides, inner ones first."""
 
-    time_bin: pd.Timestamp
+    time_bin: Any
+    kind: Any  # of time bins
     rows: Ints  # places
     ids: tuple[pd.Series, pd.Series]
+    nodes: tuple[Ints, Ints]
     nested: tuple[Nested, Nested]
     ends: tuple[Ints, Ints]  # zones of each place, by number
     trips: Floats
@@ -73,16 +76,16 @@ class _Bin:
     def fitted(self) -> tuple[Floats, Floats]:
         return fitted_weights(*self.nested, *self.ends, self.trips, self.around)
 
-    def given(self, prior: tuple[pd.Series, pd.Series]) -> tuple[Floats, Floats]:
-        leave, enter = (_own_parts(nested, given.loc[ids].to_numpy(np.float64))
-                        for ids, nested, given in zip(self.ids, self.nested, prior, strict=True))  # fmt: skip
+    def given(self, prior: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        sides = zip(self.nested, self.nodes, prior, strict=True)
+        leave, enter = (_own_parts(nested, weight[nodes]) for nested, nodes, weight in sides)
         return leave, enter
 
     def table(self, reading: str, weights: tuple[Floats, Floats]) -> pd.DataFrame:
         parts = [
             pd.DataFrame(
                 {
-                    "time_bin": self.time_bin,
+                    "time_bin": pd.Series([self.time_bin] * len(ids), dtype=self.kind),
                     "reading": reading,
                     "side": side,
                     "zone_id": ids.to_numpy(),
@@ -93,7 +96,7 @@ class _Bin:
             for side, ids, nested, weight in zip(SIDES, self.ids, self.nested, weights, strict=True)
         ]
         told = pd.concat(parts, ignore_index=True)
-        return told.astype({"time_bin": "datetime64[us, UTC]", "reading": "str", "side": "str"})
+        return told.astype({"reading": "str", "side": "str"})
 
 
 def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin]:
@@ -109,8 +112,10 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
         around = places.around[rows]
         yield _Bin(
             time_bin,
+            places.cells["time_bin"].dtype,
             rows,
             (names.iloc[used[0]], names.iloc[used[1]]),
+            (node[used[0]], node[used[1]]),
             (nested[0], nested[1]),
             (at[0].astype(np.int64), at[1].astype(np.int64)),
             total[rows],
@@ -128,7 +133,7 @@ def _nested(tree: Hierarchy, nodes: Ints, tiles: Ints) -> Nested:
 
 
 def _own_parts(nested: Nested, whole: Floats) -> Floats:
-    """The weights of own parts from those of whole zones; none is left without any."""
+    """The weights of own parts from those of whole zones, with sum 1."""
     inner = nested.around >= 0
-    own = whole - np.bincount(nested.around[inner], whole[inner], len(whole))
-    return smoothed(np.maximum(own, 0.0), nested.own / nested.own.sum())
+    own = np.maximum(whole - np.bincount(nested.around[inner], whole[inner], len(whole)), 0.0) * (nested.own > 0)
+    return own / own.sum()

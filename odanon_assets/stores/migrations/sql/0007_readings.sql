@@ -120,8 +120,7 @@ DECLARE
     found integer[];
 BEGIN
     IF reading IS NULL OR reading NOT IN ('auto', 'even', 'fitted', 'prior') THEN
-        RAISE EXCEPTION 'there is no reading %; choose one of auto, even, fitted, prior', quote_nullable(left(reading, 40))
-            USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'the reading is none of auto, even, fitted, prior' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- A window is a local day, so its bins may lie a day off in UTC.
     SELECT min(r.release_id) FILTER (WHERE reading <> 'auto' AND NOT reading = ANY (r.readings)),
@@ -130,7 +129,7 @@ BEGIN
     FROM published.readings r
     WHERE reading <> 'even' AND r.product = name AND r.window_start BETWEEN since::date - 2 AND until::date + 2;
     IF lacking IS NOT NULL THEN
-        RAISE EXCEPTION '% was published without weights for the reading %; ask for auto or even', lacking, reading
+        RAISE EXCEPTION 'the reading % has no weights in %; ask for auto or even', reading, lacking
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN coalesce(found, '{}');
