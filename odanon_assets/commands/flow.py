@@ -27,7 +27,9 @@ def flow(
     until: Moment = None,
     reading: Annotated[
         Reading,
-        typer.Option(help="How rows are spread over their zones: evenly over the ground, by fitted or by public weights."),
+        typer.Option(
+            help="How rows are spread over their zones: evenly over the ground, by fitted or by public weights."
+        ),
     ] = Reading.auto,
 ) -> None:
     """Estimate the trips from one drawn area to another, with every row spread over its zones.

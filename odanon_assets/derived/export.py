@@ -36,7 +36,11 @@ _FLOW_FIELDS = (
         "number",
         "What to multiply with the shares of both zones that lie in areas of your own; without rests, trips.",
     ),
-    ("spread_fitted", "number", "The same with shares of the fitted weights of both zones; empty without that reading."),
+    (
+        "spread_fitted",
+        "number",
+        "The same with shares of the fitted weights of both zones; empty without that reading.",
+    ),
     ("spread_prior", "number", "The same with shares of the public weights of both zones; empty without that reading."),
     ("persons_band", "string", "Band of the number of people behind the row."),
     ("release_id", "string", "Name of the release."),
@@ -119,9 +123,7 @@ def _named(table: Any, release: str) -> Any:
     return table
 
 
-def _geoparquet(
-    flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str
-) -> None:
+def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
     write_parquet(flows, folder / "flows.parquet")
     if len(weights):
         write_parquet(weights, folder / "weights.parquet")
@@ -211,7 +213,10 @@ def _resource(path: Path) -> dict[str, Any]:
     if path.suffix == ".json":
         return {**resource, "description": "The sealed manifests of the releases: parameters, digests, verdicts."}
     if path.suffix == ".gpkg":
-        return {**resource, "description": "Layers zones and desire_lines, and the tables flows and, where there are any, weights."}
+        return {
+            **resource,
+            "description": "Layers zones and desire_lines, and the tables flows and, where there are any, weights.",
+        }
     fields, key = _TABLES[path.stem]
     schema: dict[str, Any] = {
         "fields": [{"name": name, "type": kind, "description": meaning} for name, kind, meaning in fields],

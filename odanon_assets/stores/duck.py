@@ -113,7 +113,9 @@ def matrix_over(
     folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime, reading: str
 ) -> pd.DataFrame:
     """Estimated trips between areas; the shapes are compared once for all releases that share them."""
-    readings = {folder.name: resolved(reading, _manifest(folder)) for folder in folders if _overlaps(folder, since, until)}
+    readings = {
+        folder.name: resolved(reading, _manifest(folder)) for folder in folders if _overlaps(folder, since, until)
+    }
     chosen = [folder for folder in folders if folder.name in readings]
     nothing = pd.DataFrame({"origin": [], "destination": [], "trips": []})
     if not chosen:

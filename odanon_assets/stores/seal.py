@@ -44,7 +44,10 @@ _WEIGHT_SCHEMA = pa.schema([(name, _WEIGHT_TYPES.get(name, pa.large_string())) f
 
 def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
     """The manifest's text with the digests of what was published and, last, its own."""
-    manifest = {**bundle.manifest, "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights)}
+    manifest = {
+        **bundle.manifest,
+        "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights),
+    }
     if files is not None:
         manifest["files"] = files
     return to_json({**manifest, SEAL: seal_of(manifest)})
@@ -56,9 +59,7 @@ def seal_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(to_json(rest).encode()).hexdigest()
 
 
-def content_digests(
-    flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame
-) -> dict[str, str]:
+def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame) -> dict[str, str]:
     """One digest for each of a release's parts; weights are one where there are any."""
     weighed = pa.Table.from_pandas(weights[list(WEIGHT_COLUMNS)], schema=_WEIGHT_SCHEMA, preserve_index=False)
     return {

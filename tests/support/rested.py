@@ -36,7 +36,10 @@ TILES = Tiles(
     "table",
     draw=lambda: np.array([shapely.multipolygons([box(*SQUARE[name])]) for name in sorted(SQUARE)], dtype=object),
 )
-PRIOR = tuple(node_weights(TREE, pd.Series(np.random.default_rng(side).pareto(1.0, 64), TREE.label[TREE.tiles])) for side in (0, 1))
+PRIOR = tuple(
+    node_weights(TREE, pd.Series(np.random.default_rng(side).pareto(1.0, 64), TREE.label[TREE.tiles]))
+    for side in (0, 1)
+)
 
 
 @lru_cache
@@ -53,7 +56,9 @@ def rested(seed: int, bins: int = 2) -> tuple[Release, ...]:
     return tuple(made)
 
 
-def rested_bundle(day: date, seed: int, product: str = "rested", *, split: bool = False, reading: str = "even") -> Bundle:
+def rested_bundle(
+    day: date, seed: int, product: str = "rested", *, split: bool = False, reading: str = "even"
+) -> Bundle:
     """The releases of a seed as one day of hourly bins; if split, every other row is told by two segments."""
     start = pd.Timestamp(day, tz="UTC")
     parts = []

@@ -87,9 +87,7 @@ class Reconstruction(Measured):
         released = plain.dropna(subset="D")
         weights = released["volume"].to_numpy()
         distance = float(np.average(released["D"], weights=weights)) if len(released) else float("nan")
-        others = {
-            f"E_{name}": float(plain[f"{name}_error"].sum(skipna=False)) / volume for name in ("fitted", "prior")
-        }
+        others = {f"E_{name}": float(plain[f"{name}_error"].sum(skipna=False)) / volume for name in ("fitted", "prior")}
         return named({"absolute_error": error, "E": error / volume, **others, "D": distance}, self.measure)
 
 

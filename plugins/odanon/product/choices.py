@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationInfo, field_validator, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from odanon import protocols, registry
 from odanon.errors import OdanonError
@@ -12,7 +21,6 @@ from odanon.metrics.declared import refused_metrics
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
 from odanon.reconstruct.prior import read_weights
-
 
 _WEIGHTS = (
     "Parquet or CSV file of public weights by tile, such as residents and jobs, that a release can be read by: the column tile, a"

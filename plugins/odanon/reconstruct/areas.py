@@ -54,7 +54,11 @@ def reconstruct(
     `flows` has origin_zone, destination_zone and spread (that of the reading: `spread_column`), `zones` has zone_id; `weights` is the
     published table, which readings other than even need. Pairs without trips are left out.
     """
-    size = pd.Series(ground(np.asarray(zones.geometry)), index=zones["zone_id"].to_numpy()) if weights is not None else None
+    size = (
+        pd.Series(ground(np.asarray(zones.geometry)), index=zones["zone_id"].to_numpy())
+        if weights is not None
+        else None
+    )
     return spread(flows, zones, zone_shares(zones, areas), reading=reading, weights=weights, size=size)
 
 

@@ -52,7 +52,9 @@ def read_weights(path: Path) -> TileWeights:
     except (TypeError, ValueError):
         numbers = []
     if not numbers or any(not (np.isfinite(one).all() and (one >= 0).all() and one.sum() > 0) for one in numbers):
-        raise OdanonError(f"{path}: weights are numbers from 0 on, not all 0; repair the columns {', '.join(map(str, names))}")
+        raise OdanonError(
+            f"{path}: weights are numbers from 0 on, not all 0; repair the columns {', '.join(map(str, names))}"
+        )
     sides = [pd.Series(one.to_numpy(), index=labels.to_numpy(), name=one.name) for one in (numbers[0], numbers[-1])]
     return TileWeights(*sides)
 

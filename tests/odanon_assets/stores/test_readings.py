@@ -1,5 +1,6 @@
 """Readings in the stores: weights kept, sealed and taken away with their release; SQL, DuckDB and Python are one estimate."""
 
+import itertools
 import json
 import os
 from datetime import UTC, date, datetime
@@ -40,7 +41,9 @@ def bundles() -> list[Bundle]:
 
 
 @pytest.fixture(scope="module")
-def stores(shared_database: str, tmp_path_factory: pytest.TempPathFactory, bundles: list[Bundle]) -> tuple[Store, Store]:
+def stores(
+    shared_database: str, tmp_path_factory: pytest.TempPathFactory, bundles: list[Bundle]
+) -> tuple[Store, Store]:
     found = EmbeddedStore(tmp_path_factory.mktemp("store")), PostgisStore(emptied(shared_database))
     for store in found:
         for each in bundles:
@@ -85,7 +88,7 @@ def test_sql_duckdb_and_python_agree_on_every_reading(
 @pytest.mark.parametrize("reading", ["even", "fitted", "prior", "auto"])
 def test_matrices_agree_and_keep_every_trip(stores: tuple[Store, Store], bundles: list[Bundle], reading: str) -> None:
     cuts = [-1.0, 1.3, 4.0, 9.0]
-    shapes = [box(a * SIZE, -SIZE, b * SIZE, 9 * SIZE) for a, b in zip(cuts, cuts[1:], strict=False)]
+    shapes = [box(a * SIZE, -SIZE, b * SIZE, 9 * SIZE) for a, b in itertools.pairwise(cuts)]
     areas = geopandas.GeoDataFrame(geometry=shapes, index=["west", "middle", "east"], crs="EPSG:4326")
     parts = [
         reconstruct(each.flows, each.zones, areas.geometry, means if reading == "auto" else reading, each.weights)
@@ -113,7 +116,9 @@ def test_fitted_is_the_estimate_of_single_cells(stores: tuple[Store, Store]) -> 
         assert found == pytest.approx(expected, rel=1e-4)
 
 
-def test_weights_are_given_back_as_they_were_and_seen_in_sql(stores: tuple[Store, Store], bundles: list[Bundle]) -> None:
+def test_weights_are_given_back_as_they_were_and_seen_in_sql(
+    stores: tuple[Store, Store], bundles: list[Bundle]
+) -> None:
     asked = (
         "select release_id, reading, side, count(*) as rows, count(around) as inner_ones, round(sum(weight)::numeric, 6) as w"
         " from weights group by 1, 2, 3 order by 1, 2, 3"
