@@ -70,7 +70,7 @@ class Reconstruction(Measured):
         seen = Volumes(od, release, self.measure)
         total, published = seen.total, seen.published
         error = _absolute_difference(seen.given_back, seen.pair, published)
-        others = {}
+        others: dict[str, float] = {}
         for name, back in (("fitted", seen.fitted_back), ("prior", seen.prior_back)):
             lost = float("nan") if back is None else _absolute_difference(back, seen.pair, published)
             others |= {f"{name}_error": lost, f"E_{name}": lost / total}

@@ -89,7 +89,7 @@ class _Bin:
                     "reading": reading,
                     "side": side,
                     "zone_id": ids.to_numpy(),
-                    "around": pd.array(np.append(ids.to_numpy(object), None)[nested.around], dtype="str"),
+                    "around": pd.array([None if up < 0 else ids.iloc[up] for up in nested.around], dtype="str"),
                     "weight": weight,
                 }
             )
@@ -126,7 +126,8 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
 def _nested(tree: Hierarchy, nodes: Ints, tiles: Ints) -> Nested:
     """Zones, inner ones first, as they lie in each other; whatever else the tree holds makes no difference."""
     order = np.argsort(nodes)
-    up = Nested.of_runs(tree.tile_start[nodes[order]], tree.tile_end[nodes[order]], tiles[order]).around
+    start, end = (side[nodes[order]].astype(np.int64) for side in (tree.tile_start, tree.tile_end))
+    up = Nested.of_runs(start, end, tiles[order]).around
     around = np.full(len(nodes), -1, dtype=np.int64)
     around[order] = np.append(order, -1)[up]
     return Nested.of_parents(around, tiles)

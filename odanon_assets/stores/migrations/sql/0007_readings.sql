@@ -146,11 +146,15 @@ $$;
 COMMENT ON FUNCTION odanon.some_evenly(text, timestamptz, timestamptz, text) IS
     'Whether a reading reads a release evenly.';
 
--- A zone takes (share) x inner of itself and (share) x (inner - outer) of each zone inside it, of its total.
+-- A zone takes (share) x inner of itself and (share) x (inner - outer) of each zone inside it, of its total. The number of rows
+-- is told large, so that queries hash what this gives instead of going through it again and again.
 CREATE FUNCTION odanon.weight_shares(area geometry, side text, reading text, releases integer[], since timestamptz,
                                      until timestamptz)
 RETURNS TABLE (release_no integer, time_bin timestamptz, zone_no integer, share double precision)
-LANGUAGE sql STABLE ROWS 1000 AS $$
+LANGUAGE plpgsql STABLE ROWS 20000 SET plan_cache_mode = force_custom_plan SET jit = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT w.release_no, w.time_bin, c.zone_no,
            sum(s.share * CASE WHEN c.step = 1 THEN w.inner_weight ELSE w.inner_weight - w.outer_weight END)
            / max(w.total_weight) FILTER (WHERE c.step = 1)
@@ -160,15 +164,16 @@ LANGUAGE sql STABLE ROWS 1000 AS $$
     WHERE w.release_no = ANY (releases) AND w.reading = weight_shares.reading AND w.side = weight_shares.side
       AND w.time_bin >= since AND w.time_bin < until
     GROUP BY w.release_no, w.time_bin, c.zone_no
-    HAVING bool_or(c.step = 1)
-$$;
+    HAVING bool_or(c.step = 1);
+END $$;
 COMMENT ON FUNCTION odanon.weight_shares(geometry, text, text, integer[], timestamptz, timestamptz) IS
     'Which share of the weight of each zone lies inside an area, by release and time bin.';
 
 DROP FUNCTION odanon.flow(geometry, geometry, timestamptz, timestamptz, text);
 CREATE FUNCTION odanon.flow(origin geometry, destination geometry, since timestamptz, until timestamptz,
                             product text DEFAULT NULL, reading text DEFAULT 'auto')
-RETURNS double precision LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
+RETURNS double precision LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan SET jit = off
+SET work_mem = '64MB' AS $$
 #variable_conflict use_column
 DECLARE
     chosen text := odanon.the_product(flow.product);
