@@ -146,12 +146,11 @@ $$;
 COMMENT ON FUNCTION odanon.some_evenly(text, timestamptz, timestamptz, text) IS
     'Whether a reading reads a release evenly.';
 
--- A zone takes (share) x inner of itself and (share) x (inner - outer) of each zone inside it, of its total. The number of rows
--- is told large, so that queries hash what this gives instead of going through it again and again.
+-- A zone takes (share) x inner of itself and (share) x (inner - outer) of each zone inside it, of its total.
 CREATE FUNCTION odanon.weight_shares(area geometry, side text, reading text, releases integer[], since timestamptz,
                                      until timestamptz)
 RETURNS TABLE (release_no integer, time_bin timestamptz, zone_no integer, share double precision)
-LANGUAGE plpgsql STABLE ROWS 20000 SET plan_cache_mode = force_custom_plan SET jit = off AS $$
+LANGUAGE plpgsql STABLE ROWS 20000 SET plan_cache_mode = force_custom_plan SET jit = off SET enable_nestloop = on AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -173,7 +172,7 @@ DROP FUNCTION odanon.flow(geometry, geometry, timestamptz, timestamptz, text);
 CREATE FUNCTION odanon.flow(origin geometry, destination geometry, since timestamptz, until timestamptz,
                             product text DEFAULT NULL, reading text DEFAULT 'auto')
 RETURNS double precision LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan SET jit = off
-SET work_mem = '64MB' AS $$
+SET enable_nestloop = on SET work_mem = '64MB' AS $$
 #variable_conflict use_column
 DECLARE
     chosen text := odanon.the_product(flow.product);
@@ -204,6 +203,8 @@ BEGIN
         ), 0);
     END IF;
     IF cardinality(weighted) > 0 THEN
+        -- Nobody can tell beforehand how many rows shares have: hash them, rather than go through all of them for every flow.
+        PERFORM set_config('enable_nestloop', 'off', true);
         total := total + coalesce((
             WITH o AS MATERIALIZED (
                 SELECT * FROM odanon.weight_shares(origin, 'origin', weights, weighted, since, until)
@@ -229,7 +230,7 @@ DROP FUNCTION odanon.matrix(regclass, name, name, timestamptz, timestamptz, text
 CREATE FUNCTION odanon.matrix(areas regclass, id_column name, geometry_column name, since timestamptz,
                               until timestamptz, product text DEFAULT NULL, reading text DEFAULT 'auto')
 RETURNS TABLE (origin text, destination text, trips double precision)
-LANGUAGE plpgsql STABLE SET jit = off SET work_mem = '64MB' AS $$
+LANGUAGE plpgsql STABLE SET jit = off SET enable_nestloop = on SET work_mem = '64MB' AS $$
 DECLARE
     chosen text := odanon.the_product(matrix.product);
     weighted integer[] := odanon.weighted_releases(chosen, matrix.since, matrix.until, matrix.reading);
@@ -272,6 +273,9 @@ DECLARE
           AND f.window_start BETWEEN $1::date - 2 AND $2::date + 2
         GROUP BY o.area, d.area$query$;
 BEGIN
+    IF cardinality(weighted) > 0 THEN
+        PERFORM set_config('enable_nestloop', 'off', true);
+    END IF;
     IF cardinality(weighted) = 0 THEN
         RETURN QUERY EXECUTE format(even, id_column, geometry_column, areas) USING since, until, chosen, weighted;
     ELSIF NOT evenly THEN
