@@ -10,12 +10,22 @@ import typer
 from shapely.geometry.base import BaseGeometry
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import READINGS
+from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.stores.choice import open_store
 
 PANEL = ("Stores", 2)
-Reading = StrEnum("Reading", list(READINGS))
+
+
+class Reading(StrEnum):
+    """How a release is read back."""
+
+    auto = AUTO
+    even = EVEN
+    fitted = FITTED
+    prior = PRIOR
+
+
 Moment = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"])]
 
 

@@ -147,26 +147,26 @@ COMMENT ON FUNCTION odanon.some_evenly(text, timestamptz, timestamptz, text) IS
     'Whether a reading reads a release evenly.';
 
 -- A zone takes (share) x inner of itself and (share) x (inner - outer) of each zone inside it, of its total.
-CREATE FUNCTION odanon.weight_shares(area geometry, side text, reading text, releases integer[], since timestamptz,
-                                     until timestamptz)
-RETURNS TABLE (release_no integer, time_bin timestamptz, zone_no integer, share double precision)
+CREATE FUNCTION odanon.weight_shares(areas text[], zones integer[], shares double precision[], side text, reading text,
+                                     releases integer[], since timestamptz, until timestamptz)
+RETURNS TABLE (area text, release_no integer, time_bin timestamptz, zone_no integer, share double precision)
 LANGUAGE plpgsql STABLE ROWS 20000 SET plan_cache_mode = force_custom_plan SET jit = off SET enable_nestloop = on AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT w.release_no, w.time_bin, c.zone_no,
+    SELECT s.area, w.release_no, w.time_bin, c.zone_no,
            sum(s.share * CASE WHEN c.step = 1 THEN w.inner_weight ELSE w.inner_weight - w.outer_weight END)
            / max(w.total_weight) FILTER (WHERE c.step = 1)
-    FROM odanon.zone_shares(area) s
+    FROM unnest(areas, zones, shares) AS s (area, zone_no, share)
     JOIN published.visible_weight w ON w.zone_no = s.zone_no
     CROSS JOIN LATERAL unnest(w.chain) WITH ORDINALITY AS c (zone_no, step)
     WHERE w.release_no = ANY (releases) AND w.reading = weight_shares.reading AND w.side = weight_shares.side
       AND w.time_bin >= since AND w.time_bin < until
-    GROUP BY w.release_no, w.time_bin, c.zone_no
+    GROUP BY s.area, w.release_no, w.time_bin, c.zone_no
     HAVING bool_or(c.step = 1);
 END $$;
-COMMENT ON FUNCTION odanon.weight_shares(geometry, text, text, integer[], timestamptz, timestamptz) IS
-    'Which share of the weight of each zone lies inside an area, by release and time bin.';
+COMMENT ON FUNCTION odanon.weight_shares(text[], integer[], double precision[], text, text, integer[], timestamptz, timestamptz) IS
+    'Which share of the weight of each zone lies inside areas, by release and time bin, given the shares of zones in them.';
 
 DROP FUNCTION odanon.flow(geometry, geometry, timestamptz, timestamptz, text);
 CREATE FUNCTION odanon.flow(origin geometry, destination geometry, since timestamptz, until timestamptz,
@@ -207,9 +207,15 @@ BEGIN
         PERFORM set_config('enable_nestloop', 'off', true);
         total := total + coalesce((
             WITH o AS MATERIALIZED (
-                SELECT * FROM odanon.weight_shares(origin, 'origin', weights, weighted, since, until)
+                SELECT s.*
+                FROM (SELECT array_agg(zone_no) AS zones, array_agg(share) AS shares FROM odanon.zone_shares(origin)) z
+                CROSS JOIN LATERAL odanon.weight_shares(
+                    '{}', z.zones, z.shares, 'origin', weights, weighted, since, until) s
             ), d AS MATERIALIZED (
-                SELECT * FROM odanon.weight_shares(destination, 'destination', weights, weighted, since, until)
+                SELECT s.*
+                FROM (SELECT array_agg(zone_no) AS zones, array_agg(share) AS shares FROM odanon.zone_shares(destination)) z
+                CROSS JOIN LATERAL odanon.weight_shares(
+                    '{}', z.zones, z.shares, 'destination', weights, weighted, since, until) s
             )
             SELECT sum(CASE weights WHEN 'prior' THEN f.spread_prior ELSE f.spread_fitted END * o.share * d.share)
             FROM published.visible_flow f
@@ -256,12 +262,16 @@ DECLARE
         FROM volume v JOIN shares o ON o.zone_no = v.origin_no JOIN shares d ON d.zone_no = v.destination_no
         GROUP BY o.area, d.area$query$;
     by_weights constant text := $query$
-        WITH o AS MATERIALIZED (
-            SELECT a.%1$I::text AS area, s.*
-            FROM %3$s a CROSS JOIN LATERAL odanon.weight_shares(a.%2$I, 'origin', $5, $4, $1, $2) s
+        WITH drawn AS MATERIALIZED (
+            SELECT array_agg(a.%1$I::text) AS areas, array_agg(s.zone_no) AS zones, array_agg(s.share) AS shares
+            FROM %3$s a CROSS JOIN LATERAL odanon.zone_shares(a.%2$I) s
+        ), o AS MATERIALIZED (
+            SELECT s.*
+            FROM drawn z CROSS JOIN LATERAL odanon.weight_shares(z.areas, z.zones, z.shares, 'origin', $5, $4, $1, $2) s
         ), d AS MATERIALIZED (
-            SELECT a.%1$I::text AS area, s.*
-            FROM %3$s a CROSS JOIN LATERAL odanon.weight_shares(a.%2$I, 'destination', $5, $4, $1, $2) s
+            SELECT s.*
+            FROM drawn z
+            CROSS JOIN LATERAL odanon.weight_shares(z.areas, z.zones, z.shares, 'destination', $5, $4, $1, $2) s
         )
         SELECT o.area, d.area,
                sum(CASE $5 WHEN 'prior' THEN f.spread_prior ELSE f.spread_fitted END * o.share * d.share)
