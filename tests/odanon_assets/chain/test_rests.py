@@ -84,8 +84,11 @@ def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product
     assert export(store, "sexes", tmp_path / "out", [Format.csv, Format.gpkg, Format.geoparquet], None, None) == 1
     written = pd.read_csv(tmp_path / "out" / "flows.csv")
     assert (written["kind"] == REST).sum() == len(rests)
-    fields = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
-    assert all(set(written) == {f["name"] for f in r["schema"]["fields"]} for r in fields if r["path"] == "flows.csv")
+    weighed = pd.read_csv(tmp_path / "out" / "weights.csv")
+    assert len(weighed) == len(store.weights(release)) > 0
+    described = {r["path"]: r for r in json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]}
+    for path, table in (("flows.csv", written), ("weights.csv", weighed)):
+        assert [*table] == [field["name"] for field in described[path]["schema"]["fields"]]
     make_month(sexes, DAY.replace(day=1), store)
     month = pd.read_parquet(month_folder(sexes, DAY.replace(day=1)) / "flows.parquet")
     assert month["trips"].sum() == flows["trips"].sum()
