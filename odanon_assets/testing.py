@@ -17,6 +17,7 @@ import pandas as pd
 from shapely.geometry import MultiPolygon, box
 
 from odanon.errors import OdanonError
+from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
 from odanon_assets.stores.interface import AUDIT_COLUMNS, LEDGER_COLUMNS, Act, Store
 
@@ -63,12 +64,15 @@ def _check_release(store: Store, name: str) -> None:
     assert zones["zone_id"].tolist() == made.zones["zone_id"].tolist(), f"{name}: zones come back in another order"
     same = zones.geometry.to_wkb().tolist() == made.zones.geometry.to_wkb().tolist()
     assert same, f"{name}: the ground of zones comes back changed"
+    pd.testing.assert_frame_equal(store.weights(made.release_id), made.weights, check_dtype=False)
     assert store.report(made.release_id) == made.report, f"{name}: the report comes back changed"
     assert store.problems(made.release_id) == [], f"{name}: an untouched release has problems"
     for table, columns in ((store.ledger(), LEDGER_COLUMNS), (store.audit_log(), AUDIT_COLUMNS)):
         assert set(columns) <= set(table.columns), f"{name}: a log lacks one of the columns {', '.join(columns)}"
     count = store.query("select count(*) as n from flows")["n"].tolist()
     assert count == [len(made.flows)], f"{name}: query() does not see the published flows"
+    count = store.query("select count(*) as n from weights")["n"].tolist()
+    assert count == [len(made.weights)], f"{name}: query() does not see the published weights"
 
 
 def _check_immutable(store: Store, name: str) -> None:
@@ -113,6 +117,7 @@ def _check_withdraw(store: Store, name: str) -> None:
     seen = store.query("select status from windows order by window_start")["status"].tolist()
     assert seen == list(told.values()), f"{name}: readers cannot ask what became of windows"
     assert store.query("select 1 from flows").empty, f"{name}: readers see flows that were withdrawn"
+    assert store.query("select 1 from weights").empty, f"{name}: readers see weights that were withdrawn"
     assert store.withdraw(_TOWN, _NEXT, _ACT) is False, f"{name}: the same is withdrawn twice"
     assert "withdrawn" in set(store.ledger()["status"]), f"{name}: the ledger does not tell what was withdrawn"
     assert _refusal(store, other), f"{name}: a withdrawn window can be published again without a named act"
@@ -152,6 +157,8 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
             "kind": ["flow", "flow", "rest"],
             "trips": trips + np.arange(3),
             "spread": trips + np.arange(3) / 3,
+            "spread_fitted": trips + np.arange(3) / 7,
+            "spread_prior": np.nan,
             "persons_band": "10-19",
             "release_id": name,
         }
@@ -181,8 +188,25 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
         "input_sha256": "0" * 64,
         "versions": {"odanon": "0"},
         "verifier": "passed",
+        "reading": "fitted",
+        "readings": ["even", "fitted"],
     }
-    return Bundle(_TOWN, day, name, flows, zones, "<p>a report — «тест»</p>", manifest)
+    return Bundle(_TOWN, day, name, flows, zones, "<p>a report — «тест»</p>", manifest, _weights(names, day))
+
+
+def _weights(names: list[str], day: date) -> pd.DataFrame:
+    """All zones of both sides, the first one inside the second."""
+    table = pd.DataFrame(
+        {
+            "time_bin": pd.Timestamp(day, tz="UTC"),
+            "reading": "fitted",
+            "side": np.repeat(["origin", "destination"], len(names)),
+            "zone_id": names * 2,
+            "around": [names[1], None, None] * 2,
+            "weight": np.tile([1 / 3, 1 / 7, 11 / 21], 2),
+        }
+    )
+    return table.astype(no_weights().dtypes.to_dict())
 
 
 def _as_multi(shape: Any) -> MultiPolygon:

@@ -25,6 +25,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.product import Product
 from odanon.protocols import Metric
+from odanon.reconstruct.prior import read_weights
 from odanon.risk.bands import rounded
 from odanon.risk.closeness import MOST_MOVED
 from odanon.risk.figures import PREFIX
@@ -54,6 +55,8 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     releases = read_releases(lake.read(product.product, "anonymized", day), tree, tree, parameters)
     # Areas of tiles are drawn only if a metric asks for them.
     ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
+    if ground is not None and product.zoning.weights is not None:
+        ground = replace(ground, prior=read_weights(product.zoning.weights).of_nodes(tree))
     matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
     rows = {moment(at): part for at, part in read_rows(lake, product, day).groupby("time_bin", sort=True)}
     ids = {at: np.unique(part["person"]) if "person" in part else np.empty(0) for at, part in rows.items()}

@@ -36,6 +36,12 @@ _FLOW_FIELDS = (
         "number",
         "What to multiply with the shares of both zones that lie in areas of your own; without rests, trips.",
     ),
+    (
+        "spread_fitted",
+        "number",
+        "The same with shares of the fitted weights of both zones; empty without that reading.",
+    ),
+    ("spread_prior", "number", "The same with shares of the public weights of both zones; empty without that reading."),
     ("persons_band", "string", "Band of the number of people behind the row."),
     ("release_id", "string", "Name of the release."),
 )
@@ -49,13 +55,27 @@ _ZONE_FIELDS = (
     ("tiles", "array", "Member tiles; empty when they are too many to list."),
     ("geometry", "any", "Outline in EPSG:4326 (WKT in CSV)."),
 )
+_WEIGHT_FIELDS = (
+    ("release_id", "string", "Name of the release."),
+    ("time_bin", "datetime", "Start of the time bin of departure, in UTC."),
+    ("reading", "string", "fitted: from the published rows alone; prior: from public weights by tile."),
+    ("side", "string", "origin: of what leaves; destination: of what enters."),
+    ("zone_id", "string", "Name of the zone."),
+    ("around", "string", "The zone directly around it that the same side of the time bin uses; empty for none."),
+    ("weight", "number", "Share of all that leaves or enters that lies in the zone and in no zone inside it."),
+)
 _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
     ".csv": "text/csv",
     ".gpkg": "application/geopackage+sqlite3",
     ".json": "application/json",
 }
-_FLOW_KEY = ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]
+_TABLES = {
+    "flows": (_FLOW_FIELDS, ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]),
+    "zones": (_ZONE_FIELDS, ["release_id", "zone_id"]),
+    "weights": (_WEIGHT_FIELDS, ["release_id", "time_bin", "reading", "side", "zone_id"]),
+}
+_TO_ZONES = {"flows": ["origin_zone", "destination_zone"], "weights": ["zone_id"]}  # columns that name zones
 
 
 class Format(StrEnum):
@@ -80,9 +100,10 @@ def export(store: Store, product: str, out: Path, formats: list[Format], first: 
     manifests = [json.loads(store.manifest_text(release)) for release in releases]
     flows = pd.concat([store.flows(release) for release in releases], ignore_index=True)
     zones = _zones(store, releases)
+    weights = pd.concat([_named(store.weights(release), release) for release in releases], ignore_index=True)
     with Derived(default_root()).elsewhere(store, product, out, shown) as folder:
         for kind in formats:
-            _WRITERS[kind](flows, zones, folder, product)
+            _WRITERS[kind](flows, zones, weights, folder, product)
         (folder / "releases.json").write_text(to_json(manifests), encoding="utf-8")
         (folder / "datapackage.json").write_text(to_json(_described(folder, manifests)), encoding="utf-8")
     return len(releases)
@@ -91,30 +112,34 @@ def export(store: Store, product: str, out: Path, formats: list[Format], first: 
 def _zones(store: Store, releases: list[str]) -> "GeoDataFrame":
     import geopandas
 
-    parts = []
-    for release in releases:
-        part = store.zones(release)
-        part.insert(0, "release_id", release)
-        parts.append(part)
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat([_named(store.zones(release), release) for release in releases], ignore_index=True)
     # One spelling of member lists, since stores read them back as lists or as arrays.
     table["tiles"] = [None if tiles is None else list(tiles) for tiles in table["tiles"]]
     return geopandas.GeoDataFrame(table, geometry="geometry", crs="EPSG:4326")
 
 
-def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
+def _named(table: Any, release: str) -> Any:
+    table.insert(0, "release_id", pd.Series(release, index=table.index, dtype="str"))
+    return table
+
+
+def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
     write_parquet(flows, folder / "flows.parquet")
+    if len(weights):
+        write_parquet(weights, folder / "weights.parquet")
     zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
 
 
-def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
-    plain = flows.assign(time_bin=flows["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    write_csv(plain, folder / "flows.csv")
+def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
+    for name, timed in (("flows", flows), ("weights", weights)):
+        if len(timed):
+            plain = timed.assign(time_bin=timed["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            write_csv(plain, folder / f"{name}.csv")
     table = pd.DataFrame(_with_text_tiles(zones)).assign(geometry=zones.geometry.to_wkt())
     write_csv(table, folder / "zones.csv")
 
 
-def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str) -> None:
+def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
     import pyogrio
 
     path = folder / f"{product}.gpkg"
@@ -125,6 +150,7 @@ def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", folder: Path, product: str
             ("zones", _with_text_tiles(zones)),
             ("desire_lines", desire_lines(flows, zones)),
             ("flows", flows.assign(window_start=flows["window_start"].astype("str"))),
+            *([("weights", weights)] if len(weights) else []),
         ):
             pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG")
     finally:
@@ -187,17 +213,20 @@ def _resource(path: Path) -> dict[str, Any]:
     if path.suffix == ".json":
         return {**resource, "description": "The sealed manifests of the releases: parameters, digests, verdicts."}
     if path.suffix == ".gpkg":
-        return {**resource, "description": "Layers zones and desire_lines, and the table flows."}
-    fields, key = (_FLOW_FIELDS, _FLOW_KEY) if path.stem == "flows" else (_ZONE_FIELDS, ["release_id", "zone_id"])
+        return {
+            **resource,
+            "description": "Layers zones and desire_lines, and the tables flows and, where there are any, weights.",
+        }
+    fields, key = _TABLES[path.stem]
     schema: dict[str, Any] = {
         "fields": [{"name": name, "type": kind, "description": meaning} for name, kind, meaning in fields],
         "primaryKey": key,
         "missingValues": [""],
     }
-    if path.stem == "flows":
-        zones = path.name.replace("flows", "zones").replace(".", "-")
+    if path.stem in _TO_ZONES:
+        zones = path.name.replace(path.stem, "zones").replace(".", "-")
         schema["foreignKeys"] = [
-            {"fields": ["release_id", side], "reference": {"resource": zones, "fields": ["release_id", "zone_id"]}}
-            for side in ("origin_zone", "destination_zone")
+            {"fields": ["release_id", column], "reference": {"resource": zones, "fields": ["release_id", "zone_id"]}}
+            for column in _TO_ZONES[path.stem]
         ]
     return {**resource, "profile": "tabular-data-resource", "encoding": "utf-8", "schema": schema}

@@ -13,6 +13,7 @@ from typing import Any
 from odanon.gate.verifier import Finding
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
+from odanon.reconstruct.prior import read_weights
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
@@ -35,6 +36,9 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     if product.publish.perturb is not None:
         told["perturb"] = TABLE.told(parameters["k"])
         identity |= told
+    if (weights := product.zoning.weights) is not None:
+        told["weights"] = {"columns": read_weights(weights).names, "sha256": sha256(weights)}
+        identity |= {"weights": told["weights"]}
     return {
         "release_id": release_id(product.product, day, identity),
         "product": product.product,

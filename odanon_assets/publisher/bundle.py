@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from odanon.anonymizers.noise.cellkey import perturbed
@@ -24,6 +25,9 @@ from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.product.choices import Stranger
 from odanon.reconstruct.even import over_ground
+from odanon.reconstruct.prior import read_weights
+from odanon.reconstruct.readings import EVEN, WEIGHTED, better, spread_column
+from odanon.reconstruct.weights import weigh
 from odanon.report.release import render_release
 from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
@@ -50,7 +54,10 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     zones = release_zones(releases.values(), tree, _tiles(product, lake, day, tree))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
-    flows = flows.assign(spread=over_ground(flows, zones, tree))[list(FLOW_COLUMNS)]
+    given = None if product.zoning.weights is None else read_weights(product.zoning.weights).of_nodes(tree)
+    weighted = weigh(flows, zones, tree, given)
+    spreads = {spread_column(reading): weighted.spread.get(reading, np.nan) for reading in WEIGHTED}
+    flows = flows.assign(spread=over_ground(flows, zones, tree), **spreads)[list(FLOW_COLUMNS)]
     figures = lake.figures(name, "metrics", day)
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
@@ -68,13 +75,15 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "promise": Promise.of(parameters).told(budgeted=method_of(made)["budgeted"]),
         "metrics": metrics,
         "figures": _declarations(metrics, known),
+        "reading": better(metrics) if weighted.spread else EVEN,
+        "readings": [EVEN, *weighted.spread],
         "input_counts": figures["input_counts"],
         "verifier": "passed",
         "auditor": "passed",
         "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
     }
     report = render_release(flows, zones, manifest)
-    return Bundle(name, day, release, flows, zones, report, manifest)
+    return Bundle(name, day, release, flows, zones, report, manifest, weighted.table)
 
 
 def _tiles(product: Product, lake: Lake, day: date, tree: Hierarchy) -> Tiles:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.release import KINDS
+from odanon.reconstruct.readings import EVEN, READINGS, SIDES, WEIGHT_COLUMNS, WEIGHTED, spread_column
+from odanon.reconstruct.weights import no_weights
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -25,6 +27,8 @@ FLOW_COLUMNS = (
     "kind",
     "trips",
     "spread",
+    "spread_fitted",
+    "spread_prior",
     "persons_band",
     "release_id",
 )
@@ -44,6 +48,7 @@ class Bundle:
     zones: "GeoDataFrame"
     report: str
     manifest: dict[str, Any]
+    weights: pd.DataFrame = field(default_factory=no_weights)  # of the readings beside the even one
 
 
 def release_id(product: str, window_start: date, identity: dict[str, Any]) -> str:
@@ -69,6 +74,7 @@ def check_bundle(bundle: Bundle) -> None:
     for table, frame, columns in (
         ("flows", bundle.flows, FLOW_COLUMNS),
         ("zones", bundle.zones, ZONE_COLUMNS),
+        ("weights", bundle.weights, WEIGHT_COLUMNS),
     ):
         if tuple(frame.columns) != columns:
             raise OdanonError(f"{where}: the {table} do not have the published columns {', '.join(columns)}")
@@ -83,8 +89,26 @@ def check_bundle(bundle: Bundle) -> None:
         raise OdanonError(f"{where}: the zones name a zone twice")
     if bundle.flows.duplicated(list(FLOW_KEY)).any():
         raise OdanonError(f"{where}: a flow appears twice in one time bin and segment")
+    _check_readings(bundle, where)
     if _has_nul(bundle):
         raise OdanonError(f"{where}: a text holds a NUL character, which a database cannot keep; remove it")
+
+
+def _check_readings(bundle: Bundle, where: str) -> None:
+    """What a manifest offers has weights and spreads, and nothing else has."""
+    offered = bundle.manifest.get("readings", [EVEN])
+    if bundle.manifest.get("reading", EVEN) not in offered or not {*offered} <= {*READINGS}:
+        raise OdanonError(f"{where}: the manifest does not offer the reading that it calls the better one")
+    weights = bundle.weights
+    if not weights["zone_id"].isin(bundle.zones["zone_id"]).all() or not weights["side"].isin(SIDES).all():
+        raise OdanonError(f"{where}: the weights name a zone that the release does not have")
+    if weights.duplicated(list(WEIGHT_COLUMNS[:4])).any():
+        raise OdanonError(f"{where}: the weights name a zone twice in one reading, time bin and side")
+    for reading in WEIGHTED:
+        told = bundle.flows[spread_column(reading)].notna()
+        given = not told.empty and bool(told.all()), bool((weights["reading"] == reading).any()), reading in offered
+        if len({*given}) > 1 or (told.any() and not told.all()):
+            raise OdanonError(f"{where}: the reading {reading} is offered, weighed and spread in parts only")
 
 
 def _has_nul(bundle: Bundle) -> bool:

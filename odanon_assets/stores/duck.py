@@ -2,29 +2,33 @@
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.areas import reconstruct, zone_shares
+from odanon.reconstruct.areas import ground, spread, zone_shares
+from odanon.reconstruct.readings import EVEN, WEIGHT_COLUMNS, resolved, spread_column
 from odanon_assets.stores.bundle import FLOW_COLUMNS
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import MANIFEST, zone_digests
+from odanon_assets.stores.seal import MANIFEST, WEIGHTS, zone_digests
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from geopandas import GeoDataFrame, GeoSeries
 
 _RELEASE = "string_split(filename, '/')[-2]"
+_MARGIN = timedelta(days=2)  # a window is a local day, whose bins may lie in another one in UTC
 Windows = Sequence[tuple[str, str, str, str]]  # product, start, standing, release
 # The columns of flows and zones where no release is left to name them.
 _NO_FLOWS = (
     "product text, window_start date, time_bin timestamptz, segment text, origin_zone text, destination_zone text,"
-    " kind text, trips bigint, spread double, persons_band text, release_id text"
+    " kind text, trips bigint, spread double, spread_fitted double, spread_prior double, persons_band text,"
+    " release_id text"
 )
+_NO_WEIGHTS = "release_id text, time_bin timestamptz, reading text, side text, zone_id text, around text, weight double"
 _NO_ZONES = (
     "release_id text, zone_id text, hierarchy text, level smallint, n_tiles bigint, area_km2 double, tiles text[],"
     " geometry blob"
@@ -32,7 +36,7 @@ _NO_ZONES = (
 
 
 def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
-    """The views flows, zones, releases and metrics over releases, and what became of windows."""
+    """The views flows, zones, weights, releases and metrics over releases, and what became of windows."""
     import duckdb
 
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
@@ -44,10 +48,15 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
         zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
     else:
         session.execute(f"CREATE TABLE flows ({_NO_FLOWS}); CREATE TABLE zones ({_NO_ZONES})")
+    if weighed := [str(folder / WEIGHTS) for folder in folders if (folder / WEIGHTS).is_file()]:
+        weights = session.read_parquet(weighed, filename=True)
+        weights.project(f"{_RELEASE} AS release_id, {', '.join(WEIGHT_COLUMNS)}").create_view("weights")
+    else:
+        session.execute(f"CREATE TABLE weights ({_NO_WEIGHTS})")
     session.execute("CREATE TABLE windows (product text, window_start date, status text, release_id text)")
     if windows:
         session.executemany("INSERT INTO windows VALUES (?, ?, ?, ?)", list(windows))
-    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in folders]
+    manifests = [_manifest(folder) for folder in folders]
     releases = [(m["release_id"], m["product"], m["window_start"], zoning_version(m), json.dumps(m)) for m in manifests]
     session.execute(
         "CREATE TABLE releases (release_id text, product text, window_start date, zoning_version text, manifest text)"
@@ -67,12 +76,13 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
 
 
 def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
-    """The flows of all releases; those of files that are older than rests are flows."""
+    """The flows of all releases; those of files that are older than rests are flows, read evenly."""
     session.read_parquet(files, union_by_name=True).create_view("flow_files")
     known = set(session.view("flow_files").columns)
     columns = {name: name for name in FLOW_COLUMNS}
     columns["kind"] = "coalesce(kind, 'flow') AS kind" if "kind" in known else "'flow' AS kind"
     columns["spread"] = "coalesce(spread, trips) AS spread" if "spread" in known else "trips::double AS spread"
+    columns |= {name: f"NULL::double AS {name}" for name in ("spread_fitted", "spread_prior") if name not in known}
     session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
@@ -81,7 +91,7 @@ def answer(folders: list[Path], windows: Windows, sql: str) -> pd.DataFrame:
     import duckdb
 
     session = session_over(folders, windows)
-    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet")]
+    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet", WEIGHTS)]
     session.execute("SET python_enable_replacements = false")
     session.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files)}]")
     session.execute("SET enable_external_access = false")
@@ -99,21 +109,58 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def matrix_over(folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime) -> pd.DataFrame:
+def matrix_over(
+    folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime, reading: str
+) -> pd.DataFrame:
     """Estimated trips between areas; the shapes are compared once for all releases that share them."""
-    if not folders:
-        return pd.DataFrame({"origin": [], "destination": [], "trips": []})
-    zones, names = _distinct_zones(folders)
-    session = session_over(folders)
+    readings = {
+        folder.name: resolved(reading, _manifest(folder)) for folder in folders if _overlaps(folder, since, until)
+    }
+    chosen = [folder for folder in folders if folder.name in readings]
+    nothing = pd.DataFrame({"origin": [], "destination": [], "trips": []})
+    if not chosen:
+        return nothing
+    zones, names = _distinct_zones(chosen)
+    shares = zone_shares(zones, areas)
+    session = session_over(chosen)
     session.register("names", names)
-    flows = session.execute(
-        "SELECT o.zone AS origin_zone, d.zone AS destination_zone, sum(f.spread) AS spread FROM flows f"
-        " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
-        " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
-        " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL",
-        [since, until],
-    ).df()
-    return reconstruct(flows, zones, areas)
+    parts = []
+    for how in sorted({*readings.values()}):
+        session.register("read", pd.DataFrame({"release_id": [name for name, each in readings.items() if each == how]}))
+        flows = session.execute(_VOLUME[how == EVEN].format(spread=spread_column(how)), [since, until]).df()
+        if how == EVEN:
+            parts.append(spread(flows, zones, shares))
+            continue
+        weights = session.execute(_WEIGHTS, [how, since, until]).df()
+        if len(weights):
+            size = pd.Series(ground(zones.geometry.to_numpy()), index=zones["zone_id"].to_numpy())
+            parts.append(spread(flows, zones, shares, reading=how, weights=weights, size=size))
+    table = pd.concat([nothing, *(part for part in parts if len(part))], ignore_index=True)
+    return table.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+
+
+def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:
+    """Whether bins of a release may start in [since, until)."""
+    start = date.fromisoformat(_manifest(folder)["window_start"])
+    return since.date() - _MARGIN <= start <= until.date() + _MARGIN
+
+
+# Rows by distinct zone; a reading with weights keeps releases and time bins apart, since each has its own.
+_BY_ZONE = (
+    "SELECT {keys} o.zone AS origin_zone, d.zone AS destination_zone, sum(f.{{spread}}) AS {{spread}}"
+    " FROM flows f JOIN read USING (release_id)"
+    " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
+    " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
+    " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL"
+)
+_VOLUME = {True: _BY_ZONE.format(keys=""), False: _BY_ZONE.format(keys="f.release_id, f.time_bin,")}
+_WEIGHTS = (
+    "SELECT w.release_id, w.time_bin, w.reading, w.side, z.zone AS zone_id, a.zone AS around, w.weight"
+    " FROM weights w JOIN read USING (release_id)"
+    " JOIN names z ON z.release_id = w.release_id AND z.zone_id = w.zone_id"
+    " LEFT JOIN names a ON a.release_id = w.release_id AND a.zone_id = w.around"
+    " WHERE w.reading = ? AND w.time_bin >= ?::timestamptz AND w.time_bin < ?::timestamptz ORDER BY ALL"
+)
 
 
 def crosswalk_over(folders: list[Path], old: str, new: str) -> pd.DataFrame:
@@ -139,7 +186,12 @@ def crosswalk_over(folders: list[Path], old: str, new: str) -> pd.DataFrame:
 
 
 def _version(folder: Path) -> str:
-    return zoning_version(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    return zoning_version(_manifest(folder))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return found
 
 
 def _distinct_zones(folders: list[Path]) -> tuple["GeoDataFrame", pd.DataFrame]:

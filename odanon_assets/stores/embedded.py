@@ -1,6 +1,6 @@
 """The embedded store: a folder of Parquet and GeoParquet files that DuckDB queries (CONVENTIONS).
 
-    published/<product>/releases/<release id>/flows.parquet, zones.parquet, report.html, release.json
+    published/<product>/releases/<release id>/flows.parquet, zones.parquet, weights.parquet, report.html, release.json
     published/<product>/windows/<date>.json      names the release of that window, its status and its history
     audit/<product>/<date>.json                  who did each act of the window, and why; restricted
     audit/<product>/withdrawn/<release id>.json  the manifest of a release that was taken back; restricted
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.reconstruct.readings import AUTO
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import locked, new_folder, remove_folder, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
@@ -37,7 +38,7 @@ from odanon_assets.stores.interface import (
     shares_input,
     taken_back,
 )
-from odanon_assets.stores.seal import MANIFEST, folder_problems, read_parts, sealed_manifest
+from odanon_assets.stores.seal import MANIFEST, WEIGHTS, folder_problems, read_parts, sealed_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -154,6 +155,9 @@ class EmbeddedStore:
     def report(self, release_id: str) -> str:
         return self._parts(release_id)[2]
 
+    def weights(self, release_id: str) -> pd.DataFrame:
+        return self._parts(release_id)[3]
+
     def manifest_text(self, release_id: str) -> str:
         return (self.folder(release_id) / MANIFEST).read_text(encoding="utf-8")
 
@@ -199,7 +203,7 @@ class EmbeddedStore:
         return pd.DataFrame(entries, columns=list(AUDIT_COLUMNS))
 
     def connect(self) -> "DuckDBPyConnection":
-        """A DuckDB session with the views `flows`, `zones`, `releases`, `metrics` and `windows` over everything published."""
+        """A DuckDB session with the views `flows`, `zones`, `weights`, `releases`, `metrics` and `windows` over everything published."""
         return session_over(self.releases(), self._every_window())
 
     def query(self, sql: str) -> pd.DataFrame:
@@ -219,16 +223,24 @@ class EmbeddedStore:
         return found
 
     def flow(
-        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        reading: str = AUTO,
     ) -> float:
         from geopandas import GeoDataFrame
 
         areas = GeoDataFrame(geometry=[origin, destination], crs="EPSG:4326")
-        table = self.matrix(product, areas, since, until)
+        table = self.matrix(product, areas, since, until, reading)
         return float(table.loc[(table["origin"] == 0) & (table["destination"] == 1), "trips"].sum())
 
-    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
-        return matrix_over([folder for _, folder in self._visible(product)], areas.geometry, since, until)
+    def matrix(
+        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+    ) -> pd.DataFrame:
+        return matrix_over([folder for _, folder in self._visible(product)], areas.geometry, since, until, reading)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         return crosswalk_over([folder for _, folder in self._visible(product)], old, new)
@@ -254,7 +266,7 @@ class EmbeddedStore:
         pointers = [(window, self._pointer(product, window)["release_id"]) for window in self._windows(product)]
         return [(window, self._home(product) / "releases" / release) for window, release in pointers if release]
 
-    def _parts(self, release_id: str) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
+    def _parts(self, release_id: str) -> tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame]:
         folder = self.folder(release_id)
         if not (folder / "flows.parquet").exists():
             raise OdanonError(f"the release {release_id} was purged; only its manifest is left")
@@ -322,5 +334,7 @@ def _write_release(bundle: Bundle, folder: Path) -> None:
     write_parquet(bundle.flows, folder / "flows.parquet")
     bundle.zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
+    if len(bundle.weights):
+        write_parquet(bundle.weights, folder / WEIGHTS)
     files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
     (folder / MANIFEST).write_text(sealed_manifest(bundle, files), encoding="utf-8")

@@ -13,6 +13,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.window import day_window
+from odanon.reconstruct.readings import AUTO
 from odanon_assets.stores.bundle import Bundle
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class Store(Protocol):
 
     def report(self, release_id: str) -> str: ...
 
+    def weights(self, release_id: str) -> pd.DataFrame:
+        """The weights of the readings beside the even one (WEIGHT_COLUMNS); no rows where there are none."""
+
     def manifest_text(self, release_id: str) -> str:
         """The manifest as it was sealed."""
 
@@ -112,11 +116,23 @@ class Store(Protocol):
         """The answer to one reading query on flows, zones, releases, metrics and windows (with their standing)."""
 
     def flow(
-        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        reading: str = AUTO,
     ) -> float:
-        """Estimated trips between two drawn areas, in time bins that start in [since, until)."""
+        """Estimated trips between two drawn areas, in time bins that start in [since, until).
 
-    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
+        `reading` is even, fitted, prior, or auto: of every release the one that its manifest calls the better. One that a
+        release was not published with is refused.
+        """
+
+    def matrix(
+        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+    ) -> pd.DataFrame:
         """Estimated trips between all pairs of areas (by their index): origin, destination, trips."""
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:

@@ -10,6 +10,8 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
 
+from odanon.reconstruct.areas import ground
+from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.database import execute
 from odanon_assets.stores.interface import zoning_version
@@ -23,7 +25,7 @@ _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
-_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", "spread": ">f8"}
+_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8")}
 
 
 def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
@@ -39,8 +41,8 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
     release_no = execute(
         connection,
         "INSERT INTO published.release"
-        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report)"
-        " VALUES (:id, :product, :window, :version, :data, :manifest, :report) RETURNING release_no",
+        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings)"
+        " VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings) RETURNING release_no",
         {
             "id": bundle.release_id,
             "product": bundle.product,
@@ -49,10 +51,13 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
             "data": parsed.get("data_sha256"),
             "manifest": manifest,
             "report": bundle.report,
+            "reading": parsed.get("reading", EVEN),
+            "readings": parsed.get("readings", [EVEN]),
         },
     ).scalar_one()
     zone_no = zones(connection, bundle.zones, release_no)
     flows(connection, bundle, release_no, zone_no)
+    weights(connection, bundle, release_no, zone_no)
     numbers = [
         {"no": release_no, "name": name, "value": value}
         for name, value in parsed.get("metrics", {}).items()
@@ -139,6 +144,9 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
         "position": np.arange(len(table)),
         "window_start": np.full(len(table), (bundle.window_start - _EPOCH).days),
     }
+    for reading in WEIGHTED:
+        if (spread := table[spread_column(reading)]).notna().all():
+            numbers[spread.name] = spread.to_numpy()
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
     order = np.lexsort([numbers[name] for name in ("time_bin", "destination_no", "origin_no")])
     texts = table[["segment", "kind", "persons_band"]].iloc[order]
@@ -151,6 +159,42 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
             stream = io.BytesIO(_BINARY_HEADER + records + _BINARY_END)
             cursor.copy_expert(f"COPY published.flow ({columns}) FROM STDIN WITH (FORMAT binary)", stream)
     cursor.close()
+
+
+def weights(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
+    """Add the weights of a release, with what functions multiply shares of zones with (`readings.layered`)."""
+    if bundle.weights.empty:
+        return
+    shapes = bundle.zones
+    size = pd.Series(ground(shapes.geometry.to_numpy()), index=shapes["zone_id"].to_numpy())
+    table = layered(bundle.weights, size)
+    zone = _numbered(table["zone_id"], zone_no)
+    exact = {name: [repr(value) for value in table[name].tolist()] for name in ("weight", "inner", "outer", "total")}
+    rows = pa.table(
+        {
+            "release_no": np.full(len(table), release_no),
+            "time_bin": pa.array(table["time_bin"], pa.timestamp("us", tz="UTC")),
+            "reading": pa.array(table["reading"], pa.string()),
+            "side": pa.array(table["side"], pa.string()),
+            "zone_no": zone,
+            "chain": _chains(zone, table["up"].to_numpy()),
+            "weight": exact["weight"],
+            "inner_weight": exact["inner"],
+            "outer_weight": exact["outer"],
+            "total_weight": exact["total"],
+            "position": np.arange(len(table)),
+        }
+    )
+    copy(connection, "published.weight", rows)
+
+
+def _chains(zone: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """As array literals, every zone and those around it, from the inside out."""
+    name = zone.astype(str).astype(object)
+    text = "{" + name
+    for above in ancestors(up):
+        text = np.where(above >= 0, text + "," + name[above], text)
+    return text + "}"
 
 
 def _microseconds(times: pd.Series) -> np.ndarray:

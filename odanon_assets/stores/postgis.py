@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.reconstruct.readings import AUTO, WEIGHT_COLUMNS
+from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
 from odanon_assets.stores.database import address_of, execute, reading, transaction
@@ -128,7 +130,7 @@ class PostgisStore:
             rows = execute(
                 connection,
                 "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.kind, f.trips,"
-                " coalesce(f.spread, f.trips), f.persons_band"
+                " coalesce(f.spread, f.trips), f.spread_fitted, f.spread_prior, f.persons_band"
                 " FROM published.flow f"
                 " JOIN published.zone o ON o.zone_no = f.origin_no"
                 " JOIN published.zone d ON d.zone_no = f.destination_no"
@@ -137,8 +139,9 @@ class PostgisStore:
             ).all()
         plain = [(release.product, release.window_start, *row, release_id) for row in rows]
         frame = pd.DataFrame(plain, columns=list(FLOW_COLUMNS))
-        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips", "spread"}, "str")
-        frame = frame.astype({**text_columns, "trips": "int64", "spread": "float64"})
+        spreads = [name for name in FLOW_COLUMNS if name.startswith("spread")]
+        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips", *spreads}, "str")
+        frame = frame.astype({**text_columns, "trips": "int64", **dict.fromkeys(spreads, "float64")})
         frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True).astype("datetime64[us, UTC]")
         return frame
 
@@ -169,13 +172,30 @@ class PostgisStore:
             # Readers may see what is visible; a release that was replaced is for the publisher.
             return shown if shown is not None else _release(connection, release_id).report
 
+    def weights(self, release_id: str) -> pd.DataFrame:
+        with transaction(self.url) as connection:
+            release = _release(connection, release_id)
+            rows = execute(
+                connection,
+                "SELECT w.time_bin, w.reading, w.side, z.zone_id, a.zone_id, w.weight FROM published.weight w"
+                " JOIN published.zone z ON z.zone_no = w.zone_no"
+                " LEFT JOIN published.zone a ON a.zone_no = w.chain[2]"
+                " WHERE w.release_no = :no ORDER BY w.position",
+                {"no": release.release_no},
+            ).all()
+        if not rows:
+            return no_weights()
+        frame = pd.DataFrame(rows, columns=list(WEIGHT_COLUMNS))
+        frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True)
+        return frame.astype(no_weights().dtypes.to_dict())
+
     def manifest_text(self, release_id: str) -> str:
         with transaction(self.url) as connection:
             return _release(connection, release_id).manifest
 
     def problems(self, release_id: str) -> list[str]:
         manifest, problems = read_sealed(self.manifest_text(release_id).encode())
-        parts = self.flows(release_id), self.zones(release_id), self.report(release_id)
+        parts = self.flows(release_id), self.zones(release_id), self.report(release_id), self.weights(release_id)
         return problems or content_problems(manifest, *parts)
 
     def ledger(self) -> pd.DataFrame:
@@ -217,17 +237,26 @@ class PostgisStore:
             return pd.DataFrame(result.all(), columns=list(result.keys()))
 
     def flow(
-        self, product: str, origin: "BaseGeometry", destination: "BaseGeometry", since: datetime, until: datetime
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        reading: str = AUTO,
     ) -> float:
-        values = {"o": origin.wkb, "d": destination.wkb, "since": since, "until": until, "product": product}
+        shapes = {"o": origin.wkb, "d": destination.wkb}
+        values = {**shapes, "since": since, "until": until, "product": product, "reading": reading}
         with transaction(self.url) as connection:
             return execute(
                 connection,
-                "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product)",
+                "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product, :reading)",
                 values,
             ).scalar_one()
 
-    def matrix(self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime) -> pd.DataFrame:
+    def matrix(
+        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+    ) -> pd.DataFrame:
         # Positions stand in for the names, so that the answer carries the index's own values.
         located = areas.geometry.to_crs("EPSG:4326")
         rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
@@ -237,8 +266,8 @@ class PostgisStore:
             found = execute(
                 connection,
                 "SELECT origin::integer, destination::integer, trips"
-                " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product)",
-                {"since": since, "until": until, "product": product},
+                " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product, :reading)",
+                {"since": since, "until": until, "product": product, "reading": reading},
             ).all()
         table = pd.DataFrame(found, columns=["origin", "destination", "trips"])
         table = table.sort_values(["origin", "destination"], ignore_index=True)
@@ -259,6 +288,8 @@ class PostgisStore:
 _TAKE_AWAY = (
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
+    "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
+    " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.metric m USING published.release r WHERE m.release_no = r.release_no"

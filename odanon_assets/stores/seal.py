@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from odanon.errors import OdanonError
 from odanon.model.release import FLOW
+from odanon.reconstruct.readings import WEIGHT_COLUMNS
+from odanon.reconstruct.weights import no_weights
 from odanon_assets.lake.files import sha256, to_json
 from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
 MANIFEST = "release.json"
+WEIGHTS = "weights.parquet"  # where a release offers readings beside the even one
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
 _FLOW_TYPES = {
@@ -29,14 +32,22 @@ _FLOW_TYPES = {
     "time_bin": pa.timestamp("us", tz="UTC"),
     "trips": pa.int64(),
     "spread": pa.float64(),
+    "spread_fitted": pa.float64(),
+    "spread_prior": pa.float64(),
 }
 _OF_RESTS = ("kind", "spread")
+_OF_READINGS = ("spread_fitted", "spread_prior")
+_WEIGHT_TYPES = {"time_bin": pa.timestamp("us", tz="UTC"), "weight": pa.float64()}
 FLOW_SCHEMA = pa.schema([(name, _FLOW_TYPES.get(name, pa.large_string())) for name in FLOW_COLUMNS])
+_WEIGHT_SCHEMA = pa.schema([(name, _WEIGHT_TYPES.get(name, pa.large_string())) for name in WEIGHT_COLUMNS])
 
 
 def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
     """The manifest's text with the digests of what was published and, last, its own."""
-    manifest = {**bundle.manifest, "content": content_digests(bundle.flows, bundle.zones, bundle.report)}
+    manifest = {
+        **bundle.manifest,
+        "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights),
+    }
     if files is not None:
         manifest["files"] = files
     return to_json({**manifest, SEAL: seal_of(manifest)})
@@ -48,21 +59,28 @@ def seal_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(to_json(rest).encode()).hexdigest()
 
 
-def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> dict[str, str]:
-    """One digest for each of a release's three parts."""
+def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame) -> dict[str, str]:
+    """One digest for each of a release's parts; weights are one where there are any."""
+    weighed = pa.Table.from_pandas(weights[list(WEIGHT_COLUMNS)], schema=_WEIGHT_SCHEMA, preserve_index=False)
     return {
         "flows": flows_digest(flows),
         "zones": hashlib.sha256(b"".join(zone_digests(zones))).hexdigest(),
         "report": hashlib.sha256(report.encode()).hexdigest(),
+        **({"weights": _digest(weighed)} if len(weights) else {}),
     }
 
 
 def flows_digest(flows: pd.DataFrame) -> str:
-    """Every value of the flows, column by column; without rests, no more than what there was before rests."""
-    digest = hashlib.sha256(len(flows).to_bytes(8, "little"))
+    """Every value of the flows, column by column; without rests, no more than what there was before rests, nor before readings."""
     table = pa.Table.from_pandas(flows[list(FLOW_COLUMNS)], schema=FLOW_SCHEMA, preserve_index=False)
     if (flows["kind"] == FLOW).all() and (flows["spread"] == flows["trips"]).all():
         table = table.drop_columns(list(_OF_RESTS))
+    return _digest(table.drop_columns([name for name in _OF_READINGS if flows[name].isna().all()]))
+
+
+def _digest(table: pa.Table) -> str:
+    """Every value of a table, column by column."""
+    digest = hashlib.sha256(len(table).to_bytes(8, "little"))
     for column in table.columns:
         values = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
         digest.update(values.is_null().cast(pa.uint8()).to_numpy())
@@ -73,7 +91,7 @@ def flows_digest(flows: pd.DataFrame) -> str:
             digest.update(np.diff(ends).tobytes())
             digest.update(memoryview(texts or b"")[ends[0] : ends[-1]])
         elif pa.types.is_floating(values.type):
-            digest.update(values.to_numpy().tobytes())
+            digest.update(values.fill_null(0.0).to_numpy().tobytes())
         else:
             width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
             digest.update(values.cast(width).to_numpy())
@@ -114,22 +132,21 @@ def folder_problems(folder: Path) -> list[str]:
     return content_problems(manifest, *read_parts(folder))
 
 
-def read_parts(folder: Path) -> tuple[pd.DataFrame, "GeoDataFrame", str]:
-    """Flows, zones and report from the files of a release."""
+def read_parts(folder: Path) -> tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame]:
+    """Flows, zones, report and weights from the files of a release."""
     import geopandas
 
-    flows = with_kinds(pd.read_parquet(folder / "flows.parquet"))
+    flows = with_all_columns(pd.read_parquet(folder / "flows.parquet"))
     zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
-    return flows, zones, (folder / "report.html").read_text(encoding="utf-8")
+    weights = pd.read_parquet(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else no_weights()
+    return flows, zones, (folder / "report.html").read_text(encoding="utf-8"), weights
 
 
-def with_kinds(flows: pd.DataFrame) -> pd.DataFrame:
-    """The flows of a file, which says nothing of rests if it is older than they are."""
-    if "kind" in flows:
-        return flows
-    return flows.assign(kind=pd.Series(FLOW, flows.index, dtype="str"), spread=flows["trips"].astype(float))[
-        list(FLOW_COLUMNS)
-    ]
+def with_all_columns(flows: pd.DataFrame) -> pd.DataFrame:
+    """The flows of a file, which says nothing of rests or readings if it is older than they are."""
+    old = {"kind": pd.Series(FLOW, flows.index, dtype="str"), "spread": flows["trips"].astype(float)}
+    old |= dict.fromkeys(_OF_READINGS, np.nan)
+    return flows.assign(**{name: value for name, value in old.items() if name not in flows})[list(FLOW_COLUMNS)]
 
 
 def read_sealed(text: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -142,7 +159,9 @@ def read_sealed(text: bytes) -> tuple[dict[str, Any], list[str]]:
     return manifest, [] if whole else ["the manifest was changed"]
 
 
-def content_problems(manifest: dict[str, Any], flows: pd.DataFrame, zones: "GeoDataFrame", report: str) -> list[str]:
+def content_problems(
+    manifest: dict[str, Any], flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame
+) -> list[str]:
     """Which of a release's parts no longer have the digests that the manifest names."""
-    found = content_digests(flows, zones, report)
-    return [f"the {part} were changed" for part, digest in found.items() if manifest["content"].get(part) != digest]
+    found, named = content_digests(flows, zones, report, weights), manifest["content"]
+    return [f"the {part} were changed" for part in {**named, **found} if named.get(part) != found.get(part)]

@@ -8,6 +8,7 @@ import io
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from postgis_server import postgis_server
 
+from odanon import registry
+from odanon.model.zones import zones_table
+from odanon.reconstruct.weights import weigh
 from odanon_assets.stores import schema
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
 from odanon_assets.stores.postgis import PostgisStore
@@ -55,17 +59,19 @@ def zones(rings: int) -> geopandas.GeoDataFrame:
     )
 
 
-def release(day: date, bins: int, pairs: int, table: geopandas.GeoDataFrame, seed: int) -> Bundle:
+def release(
+    day: date, bins: int, pairs: int, table: geopandas.GeoDataFrame, seed: int, product: str = "year"
+) -> Bundle:
     """Random flows: `pairs` distinct pairs of zones in each of `bins` hours."""
     rng = np.random.default_rng(seed)
-    name = release_id("year", day, {"seed": seed})
+    name = release_id(product, day, {"seed": seed})
     n = len(table)
     chosen = np.concatenate([np.sort(rng.choice(n * n, pairs, replace=False)) for _ in range(bins)])
     labels = table["zone_id"].to_numpy()
     start = pd.Timestamp(day, tz="UTC")
     flows = pd.DataFrame(
         {
-            "product": "year",
+            "product": product,
             "window_start": day,
             "time_bin": pd.DatetimeIndex(start + pd.to_timedelta(np.repeat(np.arange(bins), pairs), unit="h")).as_unit(
                 "us"
@@ -76,12 +82,14 @@ def release(day: date, bins: int, pairs: int, table: geopandas.GeoDataFrame, see
             "kind": "flow",
             "trips": (trips := rng.integers(10, 500, len(chosen))),
             "spread": trips.astype(float),
+            "spread_fitted": np.nan,
+            "spread_prior": np.nan,
             "persons_band": rng.choice(np.array(["10-19", "20-49", "50-99"]), len(chosen)),
             "release_id": name,
         }
     )[list(FLOW_COLUMNS)]
-    facts = {"release_id": name, "product": "year", "window_start": day.isoformat(), "timezone": "UTC"}
-    return Bundle("year", day, name, flows, table, "", facts)
+    facts = {"release_id": name, "product": product, "window_start": day.isoformat(), "timezone": "UTC"}
+    return Bundle(product, day, name, flows, table, "", facts)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -95,7 +103,8 @@ def raw_copy(url: str, buffer: bytes) -> None:
     with connection, connection.cursor() as cursor:
         cursor.execute(
             "CREATE TABLE raw_copy (product text, window_start date, time_bin timestamptz, segment text,"
-            " origin_zone text, destination_zone text, kind text, trips bigint, spread double precision, persons_band text, release_id text)"
+            " origin_zone text, destination_zone text, kind text, trips bigint, spread double precision,"
+            " spread_fitted double precision, spread_prior double precision, persons_band text, release_id text)"
         )
         cursor.copy_expert("COPY raw_copy FROM STDIN WITH (FORMAT csv)", io.BytesIO(buffer))
     connection.close()
@@ -159,6 +168,40 @@ def drawn_areas(url: str) -> bool:
     return min(times[1:]) < 1
 
 
+def readings(url: str) -> bool:
+    """Two weeks of releases whose areas lie in each other, read evenly and by fitted weights."""
+    store, days = PostgisStore(url), YEAR[:14]
+    tiles = registry.create("zoning", "h3", {"resolution": 8}).tiles(sorted(h3.grid_disk(CENTRE, 9)))
+    tree = registry.create("hierarchy", "h3", {"root": 5}).build(tiles)
+    table = zones_table(tree, tiles, np.arange(len(tree)))
+    first = release(days[0], 24, PAIRS, table, 0, "nested")
+    weighted = weigh(first.flows, table, tree)
+    for n, day in enumerate(days):
+        made = release(day, 24, PAIRS, table, 0, "nested")
+        at = (weighted.table["time_bin"] + pd.Timedelta(days=n)).astype("datetime64[us, UTC]")
+        told = {**made.manifest, "reading": "fitted", "readings": ["even", "fitted"]}
+        flows = made.flows.assign(spread_fitted=weighted.spread["fitted"])
+        store.publish(replace(made, flows=flows, manifest=told, weights=weighted.table.assign(time_bin=at)), accept)
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    cursor = connection.cursor()
+    cursor.execute("VACUUM ANALYZE")
+    lat, lon = h3.cell_to_latlng(CENTRE)
+    area = f"ST_Buffer(ST_SetSRID(ST_MakePoint({lon}, {lat}), 4326), 0.02)"
+    question = f"SELECT odanon.flow({area}, {area}, %s, %s, 'nested', %s)"
+    bounds = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+    times = {
+        how: min(seconds(partial(cursor.execute, question, (*bounds, how))) for _ in range(4))
+        for how in ("even", "fitted")
+    }
+    connection.close()
+    print(
+        f"{len(days) * 24} bins, {len(weighted.table) * len(days):,} weights: read evenly {times['even']:.2f} s,"
+        f" by fitted weights {times['fitted']:.2f} s (target 1)"
+    )
+    return times["fitted"] < 1
+
+
 def plan_nodes(cursor: "psycopg2.extensions.cursor", question: str, bounds: tuple[datetime, datetime]) -> str:
     """Which index scans the queries inside the function really used."""
     cursor.execute("SET log_min_messages = fatal; LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0;")
@@ -177,5 +220,5 @@ def plan_nodes(cursor: "psycopg2.extensions.cursor", question: str, bounds: tupl
 if __name__ == "__main__":
     with postgis_server(durable=True) as address:
         schema.init(address)
-        fine = [publishing(address), drawn_areas(address)]
+        fine = [publishing(address), drawn_areas(address), readings(address)]
     sys.exit(0 if all(fine) else 1)

@@ -60,6 +60,8 @@ def bundle(
             "kind": "flow",
             "trips": trips + at,
             "spread": (trips + at).astype(float),
+            "spread_fitted": np.nan,
+            "spread_prior": np.nan,
             "persons_band": np.where(at % 2, "20+", "10-19"),
             "release_id": name,
         }

@@ -1,6 +1,7 @@
 """Random releases over two trees whose rows nest, as numbered areas and as the cells of a dense matrix."""
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from odanon.model.hierarchy import Hierarchy
@@ -20,6 +21,20 @@ def random_tree(rng: np.random.Generator, n_tiles: int) -> Hierarchy:
         tops = [*(node for node in tops if node not in joined), len(label)]
         label.append(f"n{len(label)}")
         parent.append(-1)
+    return Hierarchy.from_parents(label, parent, kind="table")
+
+
+def tree_of_a_reader(zones: pd.DataFrame) -> Hierarchy:
+    """What whoever has the zones knows of how they lie in each other: their tiles, under names and in an order of one's own."""
+    tiles = {name: frozenset(members) for name, members in zip(zones["zone_id"], zones["tiles"], strict=True)}
+    everything = frozenset().union(*tiles.values())
+    nodes = {**{f"tile {one}": frozenset([one]) for one in sorted(everything)}, **tiles, "all": everything}
+    label = sorted(nodes, key=lambda name: (name == "all", name[::-1]))
+    sizes = {name: (len(nodes[name]), name in tiles, name == "all") for name in label}
+    parent = []
+    for name in label:
+        around = [up for up in label if sizes[up] > sizes[name] and nodes[name] <= nodes[up]]
+        parent.append(label.index(min(around, key=sizes.__getitem__)) if around else -1)
     return Hierarchy.from_parents(label, parent, kind="table")
 
 

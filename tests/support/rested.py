@@ -16,6 +16,9 @@ from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_ground
+from odanon.reconstruct.prior import node_weights
+from odanon.reconstruct.readings import READINGS, spread_column
+from odanon.reconstruct.weights import weigh
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 
 SIDE, SIZE, K = 8, 0.01, 6  # squares along a side, degrees of a square, people behind a row
@@ -33,6 +36,10 @@ TILES = Tiles(
     "table",
     draw=lambda: np.array([shapely.multipolygons([box(*SQUARE[name])]) for name in sorted(SQUARE)], dtype=object),
 )
+PRIOR = tuple(
+    node_weights(TREE, pd.Series(np.random.default_rng(side).pareto(1.0, 64), TREE.label[TREE.tiles]))
+    for side in (0, 1)
+)
 
 
 @lru_cache
@@ -49,7 +56,9 @@ def rested(seed: int, bins: int = 2) -> tuple[Release, ...]:
     return tuple(made)
 
 
-def rested_bundle(day: date, seed: int, product: str = "rested", *, split: bool = False) -> Bundle:
+def rested_bundle(
+    day: date, seed: int, product: str = "rested", *, split: bool = False, reading: str = "even"
+) -> Bundle:
     """The releases of a seed as one day of hourly bins; if split, every other row is told by two segments."""
     start = pd.Timestamp(day, tz="UTC")
     parts = []
@@ -68,13 +77,20 @@ def rested_bundle(day: date, seed: int, product: str = "rested", *, split: bool 
     flows = told.rename(columns={"origin": "origin_zone", "destination": "destination_zone"}).assign(
         product=product, window_start=day, persons_band="6-11", release_id=base.release_id
     )
+    weighted = weigh(flows, zones, TREE, PRIOR)
     flows["spread"] = over_ground(flows, zones, TREE)
-    return Bundle(product, day, base.release_id, flows[list(FLOW_COLUMNS)], zones, base.report, base.manifest)
+    for name in READINGS[2:]:
+        flows[spread_column(name)] = weighted.spread[name]
+    manifest = {**base.manifest, "reading": reading, "readings": [*READINGS[1:]]}
+    return Bundle(
+        product, day, base.release_id, flows[list(FLOW_COLUMNS)], zones, base.report, manifest, weighted.table
+    )
 
 
-def dense(made: Release, trips: np.ndarray | None = None) -> np.ndarray:
-    """Trips of every pair of tiles: each row's spread evenly over the cells that no smaller row holds."""
-    volume = made.flows["trips"].to_numpy(float) if trips is None else trips
+def dense(made: Release, weights: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+    """Trips of every pair of tiles: each row's spread over the cells that no smaller row holds, evenly or by weights of tiles."""
+    volume = made.flows["trips"].to_numpy(float)
+    measure = np.ones((TREE.n_leaves, TREE.n_leaves)) if weights is None else np.outer(*weights)
     node = {label: number for number, label in enumerate(TREE.label)}
     owner = np.full((TREE.n_leaves, TREE.n_leaves), -1)
     ends = list(zip(made.flows["origin"], made.flows["destination"], strict=True))
@@ -82,8 +98,8 @@ def dense(made: Release, trips: np.ndarray | None = None) -> np.ndarray:
     for number in np.argsort([-s for s in size], kind="stable"):
         o, d = (node[end] for end in ends[number])
         owner[TREE.tile_start[o] : TREE.tile_end[o], TREE.tile_start[d] : TREE.tile_end[d]] = number
-    density = np.array([volume[n] / (owner == n).sum() for n in range(len(ends))])
-    return np.append(density, 0.0)[owner]
+    density = np.array([volume[n] / measure[owner == n].sum() for n in range(len(ends))])
+    return np.append(density, 0.0)[owner] * measure
 
 
 def between(cells: np.ndarray, origin: tuple[float, ...], destination: tuple[float, ...]) -> float:

@@ -51,11 +51,12 @@ def anonymize(
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
         released = release(matrices, tree, anonymizer, promise)
         status.update("writing ...")
-        write_folder(out, released, tree, loaded.tiles, algorithm)
+        write_folder(out, released, tree, loaded.tiles, algorithm, loaded.prior)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
     use = "to hand out" if released.verified else "to compare with, not verified and not to hand out as they are"
-    typer.echo(f"written to {out}: flows.parquet and zones.parquet {use};")
+    tables = [name for name in ("flows", "zones", "weights") if (out / f"{name}.parquet").exists()]
+    typer.echo(f"written to {out}: {', '.join(f'{name}.parquet' for name in tables)} {use};")
     typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")
 
 

@@ -20,6 +20,7 @@ from odanon.compare.runner import run_plan, tidy
 from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
+from odanon.reconstruct.readings import EVEN, PRIOR, checked_reading
 from odanon.tables.read import Loaded, TableInput
 from odanon.tables.spreadsheet import write_csv
 
@@ -43,6 +44,12 @@ def compare(
     by: Annotated[
         str | None, typer.Option(help="With --protect: column of segments, such as sex, each compared on its own.")
     ] = None,
+    reading: Annotated[
+        str,
+        typer.Option(
+            help="How the page spreads flows back over tiles: even, fitted, prior (with --tile-weights) or auto."
+        ),
+    ] = EVEN,
     time_limit: Annotated[str, typer.Option(help="Longest time a run may take, such as 90s, 10min or 2h.")] = "10min",
     workers: Annotated[int, typer.Option(min=0, help="Runs at the same time; 0 takes one per core.")] = 0,
 ) -> None:
@@ -53,12 +60,14 @@ def compare(
     """
     if by is not None and protect is None:
         raise OdanonError("--by splits a cross table; add --protect participants,population")
+    if checked_reading(reading) == PRIOR and table.tile_weights is None:
+        raise OdanonError("the reading prior needs public weights; add --tile-weights FILE")
     planned = cases(algorithms, k, "persons" if protect else unit, suppression)
     table = replace(table, segment=by)
     loaded = table.load()  # a mistake in the table is told once, before any run
     if protect is not None:
         planned = _crossed(planned, protect, loaded)
-    plan = Plan(table, planned, out, duration("--time-limit", time_limit).total_seconds())
+    plan = Plan(table, planned, out, duration("--time-limit", time_limit).total_seconds(), reading=reading)
     results = []
     with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("comparing", total=len(plan.cases))

@@ -28,6 +28,12 @@ def read_table(
         bool, typer.Option("--drop-missing", help="Leave out rows whose tile --zones does not have.")
     ] = False,
     resolution: Annotated[int, typer.Option(min=0, max=15, help="H3 resolution of coordinates.")] = 9,
+    tile_weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public weights by tile (tile, one or two columns, as residents and jobs) for the reading prior."
+        ),
+    ] = None,
 ) -> TableInput:
     """The table as it will be read."""
     return TableInput(
@@ -43,6 +49,7 @@ def read_table(
         zone_id=zone_id,
         resolution=resolution,
         drop_missing=drop_missing,
+        tile_weights=tile_weights,
     )
 
 

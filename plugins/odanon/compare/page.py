@@ -1,5 +1,7 @@
 """The report of a comparison, from the folders that its runs left."""
 
+import json
+from math import inf
 from typing import Any
 
 import geopandas
@@ -9,11 +11,13 @@ import pandas as pd
 from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
 from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
+from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spread_column
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import CaseTables, render_comparison
 from odanon.tables.read import Loaded
 
 _BUSIEST = 12
+_WORDS = {FITTED: "by fitted weights", PRIOR: "by public weights", EVEN: "evenly"}
 _DRAWN_K = 10
 _MOST_FLOWS = 50_000  # of one release on a map; more cannot be told apart and make the page slow
 
@@ -23,15 +27,15 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
     map_k = min(compared["k"], key=lambda k: (abs(k - _DRAWN_K), k))
     drawn = [case for case in plan.cases if case.k == map_k and _is_shown(plan, case)]
     finished = [case for case in drawn if (plan.release(case) / "release.json").exists()]
+    placed = loaded.tiles.kind != "unplaced"
+    tables = {case.algorithm: _Read.of(plan, case, placed) for case in finished}
     facts: dict[str, Any] = {
         "map_k": int(map_k),
         "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} of {loaded.tree.n_leaves:,} tiles",
-        "summary": _summary(compared, loaded),
+        "summary": _summary(compared, loaded) + _read_as(tables),
         "bins": _bin_names(loaded),
         "extent": _extent(loaded.tiles),
     }
-    placed = loaded.tiles.kind != "unplaced"
-    tables = {case.algorithm: _Read.of(plan, case, placed) for case in finished}
     releases = [
         CaseTables(name, read.summed, read.zones)
         for name, read in tables.items()
@@ -47,6 +51,15 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
 def _is_shown(plan: Plan, case: Case) -> bool:
     """Plots and maps show everybody, protected as the first case is: the first view of a cross table."""
     return case.segment == EVERYBODY and case.unit == plan.cases[0].unit
+
+
+def _read_as(tables: "dict[str, _Read]") -> str:
+    """How flows are spread back over tiles on this page, if not evenly all of them."""
+    by_reading = {how: [name for name, read in tables.items() if read.reading == how] for how in (*WEIGHTED, EVEN)}
+    if by_reading[EVEN] == list(tables):
+        return ""
+    parts = [f"{_WORDS[how]} ({', '.join(names)})" for how, names in by_reading.items() if names]
+    return f" Flows are spread back over tiles {', '.join(parts)}."
 
 
 def _summary(compared: pd.DataFrame, loaded: Loaded) -> str:
@@ -79,8 +92,8 @@ def _bin_names(loaded: Loaded) -> list[str]:
 class _Read:
     """The tables of a release folder, with one time bin where there are none."""
 
-    def __init__(self, flows: pd.DataFrame, zones: pd.DataFrame) -> None:
-        self.flows, self.zones = flows, zones
+    def __init__(self, flows: pd.DataFrame, zones: pd.DataFrame, reading: str, weights: pd.DataFrame | None) -> None:
+        self.flows, self.zones, self.reading, self.weights = flows, zones, reading, weights
 
     @classmethod
     def of(cls, plan: Plan, case: Case, placed: bool) -> "_Read":
@@ -89,11 +102,25 @@ class _Read:
         if "time" not in flows:
             flows["time"] = ""
         zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
-        return cls(flows[["time", "origin", "destination", "trips", "spread"]], zones)
+        reading, weights = _reading(plan, case, flows), None
+        if reading != EVEN:
+            weights = pd.read_parquet(folder / "weights.parquet")
+            if "time" not in weights:
+                weights["time"] = ""
+        spreads = dict.fromkeys(["spread", spread_column(reading)])
+        return cls(flows[["time", "origin", "destination", "trips", *spreads]], zones, reading, weights)
 
     @property
     def summed(self) -> pd.DataFrame:
         return self.flows.groupby(["origin", "destination"], as_index=False)[["trips", "spread"]].sum()
+
+
+def _reading(plan: Plan, case: Case, flows: pd.DataFrame) -> str:
+    """The reading that is asked for, auto by the figures of the case; even where areas do not nest."""
+    told = json.loads(plan.result(case).read_text())["metrics"]
+    better = FITTED if (told.get("E_fitted") or inf) < (told.get("E") or 0) else EVEN
+    wanted = better if plan.reading == AUTO else plan.reading
+    return wanted if spread_column(wanted) in flows else EVEN
 
 
 def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:
@@ -120,7 +147,8 @@ def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:
     for name, read in tables.items():
         flows = read.flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
         shares = tile_shares(read.zones, areas, places)
-        profile = time_profile(chosen, flows, read.zones, shares, wanted).drop(columns="original")
+        how = read.reading, read.weights
+        profile = time_profile(chosen, flows, read.zones, shares, wanted, "time", *how).drop(columns="original")
         found = found.merge(profile.rename(columns={"reconstructed": name}), on=["time", *keys], how="outer")
     rank = {pair: number for number, pair in enumerate(wanted.itertuples(index=False, name=None))}
     found["rank"] = [rank[pair] for pair in found[keys].itertuples(index=False, name=None)]

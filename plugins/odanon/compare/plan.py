@@ -9,6 +9,7 @@ from typing import Any
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.model.promise import Promise
+from odanon.reconstruct.readings import EVEN
 from odanon.tables.read import TableInput
 
 EVERYBODY = "all"  # the segment of a table that is not split
@@ -73,7 +74,7 @@ class Case:
 class Plan:
     """A table and the cases to run on it, with the results in one folder.
 
-    Without `keep_releases` the figures of a case are all that is kept of it.
+    Without `keep_releases` the figures of a case are all that is kept of it. `reading` is how the page reads releases back.
     """
 
     table: TableInput
@@ -81,6 +82,7 @@ class Plan:
     folder: Path
     time_limit_s: float
     keep_releases: bool = True
+    reading: str = EVEN
 
     def result(self, case: Case) -> Path:
         """The file that exists once a case is done."""
@@ -92,10 +94,15 @@ class Plan:
 
     def fingerprint(self, case: Case) -> str:
         """Changes when the table's bytes, its reading or the case do, so that old results are not taken for new."""
-        with self.table.path.open("rb") as handle:
-            content = hashlib.file_digest(handle, "sha256").hexdigest()
+        files = [path for path in (self.table.path, self.table.tile_weights) if path is not None]
+        content = [_digest(path) for path in files]
         reading = {key: str(value) for key, value in asdict(self.table).items()}
         return hashlib.sha256(json.dumps([content, reading, asdict(case)], sort_keys=True).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def algorithms(wanted: str) -> list[str]:

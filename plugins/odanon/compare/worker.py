@@ -30,7 +30,8 @@ def main(job_file: str) -> None:
     job = json.loads(Path(job_file).read_text())
     case = Case(**job["case"])
     values: dict[str, Any] = {
-        key: Path(value) if key in ("path", "zones") and value else value for key, value in job["table"].items()
+        key: Path(value) if key in ("path", "zones", "tile_weights") and value else value
+        for key, value in job["table"].items()
     }
     table = TableInput(**values)
     if case.segment != EVERYBODY:
@@ -61,7 +62,7 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
         figures = measured_window(loaded.matrices, held) | below_thresholds(case, loaded.matrices, held)
         released = replace(released, releases=held, figures=figures)
     if keep and case.publishable:
-        write_folder(folder, released, tree, loaded.tiles, case.algorithm)
+        write_folder(folder, released, tree, loaded.tiles, case.algorithm, loaded.prior)
     known = {name: value if value == value else None for name, value in released.figures.items()}
     return {
         "metrics": known,

@@ -1,4 +1,4 @@
-"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4), and E of the fitted reading."""
+"""What a release keeps: E and D, with its flows spread evenly over their tiles (000 equations 2 and 4), and E of the other readings."""
 
 from typing import ClassVar
 
@@ -33,6 +33,15 @@ _FIGURES = (
         best="least",
     ),
     Figure(
+        "E_prior",
+        "reconstruction loss, by public weights",
+        "as E, with flows spread by the public weights of tiles that came with the zoning",
+        public="reconstruction_loss_prior",
+        tells_suppressed="yes",
+        symbol="E prior",
+        best="least",
+    ),
+    Figure(
         "D",
         "distance of the distributions",
         "as E, of shares instead of trips",
@@ -61,14 +70,15 @@ class Reconstruction(Measured):
         seen = Volumes(od, release, self.measure)
         total, published = seen.total, seen.published
         error = _absolute_difference(seen.given_back, seen.pair, published)
-        fitted, fitted_back = float("nan"), seen.fitted_back
-        if fitted_back is not None:
-            fitted = _absolute_difference(fitted_back, seen.pair, published)
+        others: dict[str, float] = {}
+        for name, back in (("fitted", seen.fitted_back), ("prior", seen.prior_back)):
+            lost = float("nan") if back is None else _absolute_difference(back, seen.pair, published)
+            others |= {f"{name}_error": lost, f"E_{name}": lost / total}
         distance = float("nan")
         if published:
             distance = _absolute_difference(seen.given_back / published, seen.pair / total, 1.0)
         figures = {"absolute_error": error, "volume": total, "E": error / total, "D": distance}
-        return named({**figures, "fitted_error": fitted, "E_fitted": fitted / total}, self.measure)
+        return named({**figures, **others}, self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """E of a window from the absolute errors of its matrices; D as their mean, weighted by volume."""
@@ -77,8 +87,8 @@ class Reconstruction(Measured):
         released = plain.dropna(subset="D")
         weights = released["volume"].to_numpy()
         distance = float(np.average(released["D"], weights=weights)) if len(released) else float("nan")
-        fitted = float(plain["fitted_error"].sum(skipna=False)) / volume
-        return named({"absolute_error": error, "E": error / volume, "E_fitted": fitted, "D": distance}, self.measure)
+        others = {f"E_{name}": float(plain[f"{name}_error"].sum(skipna=False)) / volume for name in ("fitted", "prior")}
+        return named({"absolute_error": error, "E": error / volume, **others, "D": distance}, self.measure)
 
 
 def _absolute_difference(given: np.ndarray, held: np.ndarray, all_given: float) -> float:

@@ -28,7 +28,7 @@ class Volumes:
 
     def __init__(self, od: ODMatrix, release: Release, measure: Measure) -> None:
         self.release, self.measure = release, measure
-        self.origin, self.destination = od.pairs.origin, od.pairs.destination
+        self.origin, self.destination, self.ground = od.pairs.origin, od.pairs.destination, od.ground
         self.pair = _pair_volumes(od, measure)
         self.flow = _flow_volumes(od, release, measure)
         self.pair_flow = release.assignment["flow"].to_numpy()
@@ -84,12 +84,26 @@ class Volumes:
         if layout is None:
             return None
         leave, enter = layout.fitted(self.flow)
-        density = self._spread(layout.layered(self.flow, leave, enter))
+        density = self._spread(layout.layered(self.flow, layout.origins.total(leave), layout.destinations.total(enter)))
         by_tile = [
             layout.by_tile(side, weight, end)
             for side, weight, end in zip((0, 1), (leave, enter), (self.origin, self.destination), strict=True)
         ]
         return density * by_tile[0] * by_tile[1]
+
+    @property
+    def prior_back(self) -> npt.NDArray[np.float64] | None:
+        """The same with rows spread by public weights of tiles; None without them, or for areas that do not nest."""
+        layout, ground = self.layout, self.ground
+        if layout is None or ground is None or ground.prior is None:
+            return None
+        trees, ends = (ground.origins, ground.destinations), (self.origin, self.destination)
+        whole = [
+            weight[pd.Index(tree.label).get_indexer(pd.Index(areas.label))]
+            for weight, tree, areas in zip(ground.prior, trees, layout.areas, strict=True)
+        ]
+        by_tile = [weight[tree.tiles][end] for weight, tree, end in zip(ground.prior, trees, ends, strict=True)]
+        return self._spread(layout.layered(self.flow, whole[0], whole[1])) * by_tile[0] * by_tile[1]
 
     def _spread(self, share: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The sum of the shares of all rows around each pair."""

@@ -24,6 +24,7 @@ class Ground:
     origins: Hierarchy
     destinations: Hierarchy
     tiles: Tiles | None = None
+    prior: tuple[Floats, Floats] | None = None  # public weights of the nodes of both (`odanon.reconstruct.prior`)
 
     @classmethod
     def of(cls, origins: Hierarchy, destinations: Hierarchy, tiles: Tiles | None = None) -> "Ground | None":

@@ -1,14 +1,31 @@
 """Plugins in a product file: a name with its parameters beside it, one kind of choice a stage."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationInfo, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from odanon import protocols, registry
+from odanon.errors import OdanonError
 from odanon.metrics.declared import refused_metrics
 from odanon.model.promise import Promise
 from odanon.plugin import parameters_of
+from odanon.reconstruct.prior import read_weights
+
+_WEIGHTS = (
+    "Parquet or CSV file of public weights by tile, such as residents and jobs, that a release can be read by: the column tile, a"
+    " column for what leaves and, if another one, a column for what enters"
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,7 @@ class PluginChoice(BaseModel):
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, extra="forbid")
     stage: ClassVar[str]
+    beside: ClassVar[dict[str, Any]] = {}  # keys of ours beside the plugin's parameters, with their JSON schemas
 
     plugin: str
     instance: Any = Field(exclude=True, repr=False)
@@ -42,13 +60,14 @@ class PluginChoice(BaseModel):
             value = {"plugin": value}
         if not isinstance(value, dict) or not isinstance(value.get("plugin"), str):
             raise ValueError("name a plugin here, such as {plugin: " + _example(cls.stage) + "}")
-        name, parameters = value["plugin"], {key: item for key, item in value.items() if key != "plugin"}
+        name, ours = value["plugin"], {key: item for key, item in value.items() if key in cls.beside}
+        parameters = {key: item for key, item in value.items() if key != "plugin" and key not in ours}
         if info.context is not None and not registry.is_ours(cls.stage, name):
             told = info.context.get(cls.stage, {})
             known = {key: told[key] for key in told if key != "plugin"} if told.get("plugin") == name else parameters
-            return {"plugin": name, "instance": Stranger(known), **cls._more(None, parameters)}
+            return {"plugin": name, "instance": Stranger(known), **ours, **cls._more(None, parameters)}
         found = registry.find(cls.stage, name)
-        return {"plugin": found.name, "instance": found.create(parameters), **cls._more(found, parameters)}
+        return {"plugin": found.name, "instance": found.create(parameters), **ours, **cls._more(found, parameters)}
 
     @classmethod
     def _more(cls, found: registry.Plugin | None, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -68,16 +87,16 @@ class PluginChoice(BaseModel):
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
         installed = registry.names(cls.stage)
         by_name = {"enum": installed, "description": "a plugin with its default parameters"}
-        return {"oneOf": [by_name, *(_choice_schema(registry.find(cls.stage, name)) for name in installed)]}
+        return {"oneOf": [by_name, *(_choice_schema(registry.find(cls.stage, name), cls.beside) for name in installed)]}
 
 
 def _example(stage: str) -> str:
     return next(iter(registry.names(stage)), "NAME")
 
 
-def _choice_schema(plugin: registry.Plugin) -> dict[str, Any]:
+def _choice_schema(plugin: registry.Plugin, beside: dict[str, Any]) -> dict[str, Any]:
     schema = dict(plugin.schema)
-    schema["properties"] = {"plugin": {"const": plugin.name}, **schema.get("properties", {})}
+    schema["properties"] = {"plugin": {"const": plugin.name}, **schema.get("properties", {}), **beside}
     schema["required"] = ["plugin", *schema.get("required", [])]
     schema["description"] = plugin.summary
     schema["additionalProperties"] = False
@@ -96,7 +115,19 @@ class Staypoints(PluginChoice):
 
 class Zoning(PluginChoice):
     stage: ClassVar[str] = "zoning"
+    beside: ClassVar[dict[str, Any]] = {"weights": {"type": "string", "format": "path", "description": _WEIGHTS}}
     instance: SkipValidation[protocols.Zoning] = Field(exclude=True, repr=False)
+    weights: Path | None = Field(None, exclude=True, description=_WEIGHTS)
+
+    @field_validator("weights")
+    @classmethod
+    def _readable(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            try:
+                read_weights(value)
+            except OdanonError as error:
+                raise ValueError(str(error)) from None
+        return value
 
 
 class HierarchyChoice(PluginChoice):

@@ -3,7 +3,8 @@
 A published flow is taken to be spread evenly over the ground of its origin zone and of its destination zone, the
 continuous form of the even spread over tiles in 000 equation 2, and a rest over what no finer row covers. The part of all of them
 between two drawn areas is the sum of spread x (share of the origin zone inside one area) x (share of the destination zone
-inside the other), where `spread` is the number of trips unless there are rests (`odanon.reconstruct.even`).
+inside the other), where `spread` is the number of trips unless there are rests (`odanon.reconstruct.even`). Other readings take
+shares of published weights instead of ground (`odanon.reconstruct.readings`).
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.reconstruct.readings import EVEN, joined, keys_of, of_reading, spread_column, weighted_shares
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
@@ -40,37 +42,70 @@ def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     return table.sort_values(["zone", "area"], kind="stable", ignore_index=True)
 
 
-def reconstruct(flows: pd.DataFrame, zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
+def reconstruct(
+    flows: pd.DataFrame,
+    zones: "GeoDataFrame",
+    areas: "GeoSeries",
+    reading: str = EVEN,
+    weights: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Estimated trips between all pairs of areas: origin, destination (index of areas), trips.
 
-    `flows` has origin_zone, destination_zone and spread, `zones` has zone_id; pairs without trips are left out.
+    `flows` has origin_zone, destination_zone and spread (that of the reading: `spread_column`), `zones` has zone_id; `weights` is the
+    published table, which readings other than even need. Pairs without trips are left out.
     """
-    return spread(flows, zones, zone_shares(zones, areas))
+    size = (
+        pd.Series(ground(np.asarray(zones.geometry)), index=zones["zone_id"].to_numpy())
+        if weights is not None
+        else None
+    )
+    return spread(flows, zones, zone_shares(zones, areas), reading=reading, weights=weights, size=size)
 
 
-def spread(flows: pd.DataFrame, zones: pd.DataFrame, shares: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+def spread(
+    flows: pd.DataFrame,
+    zones: pd.DataFrame,
+    shares: pd.DataFrame,
+    by: Sequence[str] = (),
+    reading: str = EVEN,
+    weights: pd.DataFrame | None = None,
+    size: pd.Series | None = None,
+) -> pd.DataFrame:
     """Estimated trips between all pairs of areas, given the shares of zones in them (`zone_shares`, `tile_shares`).
 
-    Columns of the flows named by `by`, such as the time bin, are kept apart.
+    Columns of the flows named by `by`, such as the time bin, are kept apart. With weights, `size` measures what shares are of:
+    the ground of zones by zone_id, or their tiles.
     """
-    keys = [*by]
-    volume = flows.groupby([*keys, "origin_zone", "destination_zone"], as_index=False)["spread"].sum()
-    named = shares.assign(zone=zones["zone_id"].to_numpy()[shares["zone"]])
-    from_area = named.rename(columns={"zone": "origin_zone", "area": "origin", "share": "from_share"})
-    to_area = named.rename(columns={"zone": "destination_zone", "area": "destination", "share": "to_share"})
-    joined = volume.merge(from_area, on="origin_zone").merge(to_area, on="destination_zone")
-    joined["trips"] = joined["spread"] * joined["from_share"] * joined["to_share"]
-    return joined.groupby([*keys, "origin", "destination"], as_index=False)["trips"].sum()
+    column, keys = spread_column(reading), [*by]
+    named = shares.assign(zone_id=zones["zone_id"].to_numpy()[shares["zone"]])
+    sides = {"origin": named, "destination": named}
+    met: list[str] = []
+    if reading != EVEN:
+        if weights is None or size is None:
+            raise OdanonError(f"the reading {reading} needs the published weights; give them, or read evenly")
+        chosen = of_reading(weights, reading)
+        met = keys_of(chosen)
+        found = weighted_shares(chosen, size, named)
+        sides = {side: found[found["side"] == side] for side in sides}
+    told = list(dict.fromkeys([*keys, *met]))
+    volume = flows.groupby([*told, "origin_zone", "destination_zone"], as_index=False)[column].sum()
+    table = joined(volume, sides, column, met)
+    return table.groupby([*keys, "origin", "destination"], as_index=False)["trips"].sum()
 
 
 def flow_between(
-    flows: pd.DataFrame, zones: "GeoDataFrame", origin: "BaseGeometry", destination: "BaseGeometry"
+    flows: pd.DataFrame,
+    zones: "GeoDataFrame",
+    origin: "BaseGeometry",
+    destination: "BaseGeometry",
+    reading: str = EVEN,
+    weights: pd.DataFrame | None = None,
 ) -> float:
     """Estimated trips from one drawn area to another (EPSG:4326)."""
     import geopandas
 
     drawn = geopandas.GeoSeries([origin, destination], crs="EPSG:4326")
-    matrix = reconstruct(flows, zones, drawn)
+    matrix = reconstruct(flows, zones, drawn, reading, weights)
     return float(matrix.loc[(matrix["origin"] == 0) & (matrix["destination"] == 1), "trips"].sum())
 
 

@@ -1,10 +1,12 @@
-"""The even spread of published rows, as one number a row: what to multiply with the shares of its two zones.
+"""The spread of published rows, as one number a row: what to multiply with the shares of its two zones.
 
 A flow spreads evenly over the ground of its zones, a rest over what no finer row covers. Both are sums over rows of `spread` x
 (share of the origin zone) x (share of the destination zone): a row that lies inside a rest carries its own trips less those that
 the rest would put there. Without rests, `spread` is the number of trips. It follows from published numbers alone, and
-adds up over rows, time bins and days as trips do.
+adds up over rows, time bins and days as trips do. Other readings measure zones by weights instead of ground.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from odanon.reconstruct.areas import ground
 from odanon.reconstruct.rests import Regions, is_rest_row, rest_around
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 _PLACE = ["time_bin", "origin_zone", "destination_zone"]
 
 
@@ -28,29 +31,58 @@ def over_tiles(release: Release) -> Floats:
 def over_ground(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy) -> Floats:
     """`spread` of public rows, evenly over the ground of their zones.
 
-    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` zone_id and geometry. Rows of several segments may stand
-    for two zones: what a rest leaves to finer rows it leaves to all segments of them.
+    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` zone_id and geometry.
     """
-    trips = flows["trips"].to_numpy(np.float64)
-    if not is_rest_row(flows).any():
-        return trips
-    place = flows.groupby(_PLACE, sort=False, observed=True).ngroup().to_numpy()
-    first = np.unique(place, return_index=True)[1]
-    cells = flows.iloc[first]
-    total = np.bincount(place, trips).astype(np.float64)
+    places = Places.of(flows, tree)
+    if (places.around < 0).all():
+        return places.trips
     size = pd.Series(ground(np.asarray(zones["geometry"])), index=zones["zone_id"].to_numpy())
-    whole = size.loc[cells["origin_zone"]].to_numpy() * size.loc[cells["destination_zone"]].to_numpy()
-    regions = Regions.measured(_around(cells, tree), whole)
-    layered = regions.layered(total) * whole
-    # A row of a segment carries its part of what the place itself spreads; the first one what the rest around it does not.
-    own = regions.density(total) * whole
-    spread = own[place] * (trips / total[place])
-    spread[first] += layered - own
-    return spread
+    ends = (size.loc[places.cells[side]].to_numpy() for side in ("origin_zone", "destination_zone"))
+    return places.spread(np.multiply(*ends))
 
 
-def _around(cells: pd.DataFrame, tree: Hierarchy) -> npt.NDArray[np.int64]:
-    """The rest directly around every row, time bin by time bin."""
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Public rows by place: two zones in a time bin.
+
+    Rows of several segments may stand for one place: what a rest leaves to finer rows it leaves to all segments of them.
+    """
+
+    of_row: Ints
+    first: Ints  # row of each place
+    cells: pd.DataFrame  # those rows
+    trips: Floats  # of every row
+    around: Ints  # the rest directly around each place, -1 for none
+
+    @classmethod
+    def of(cls, flows: pd.DataFrame, tree: Hierarchy) -> "Places":
+        of_row = flows.groupby(_PLACE, sort=False, observed=True).ngroup().to_numpy()
+        first = np.unique(of_row, return_index=True)[1]
+        cells = flows.iloc[first].reset_index(drop=True)
+        return cls(of_row, first, cells, flows["trips"].to_numpy(np.float64), _around(cells, tree))
+
+    @property
+    def total(self) -> Floats:
+        """Trips of each place."""
+        return np.bincount(self.of_row, self.trips, len(self.first)).astype(np.float64)
+
+    def spread(self, whole: Floats) -> Floats:
+        """`spread` of every row, if `whole` measures the product of the two zones of each place."""
+        if (self.around < 0).all():
+            return self.trips
+        total, regions = self.total, Regions.measured(self.around, whole)
+        # A row of a segment carries its part of what the place itself spreads; the first one what the rest around it does not.
+        own = regions.density(total) * whole
+        spread = own[self.of_row] * (self.trips / total[self.of_row])
+        spread[self.first] += regions.layered(total) * whole - own
+        return spread
+
+
+def _around(cells: pd.DataFrame, tree: Hierarchy) -> Ints:
+    """The rest directly around every place, time bin by time bin."""
+    rest = is_rest_row(cells)
+    if not rest.any():
+        return np.full(len(cells), -1, dtype=np.int64)
     node = {label: number for number, label in enumerate(tree.label.tolist())}
     sides = []
     for side in ("origin_zone", "destination_zone"):
@@ -58,4 +90,4 @@ def _around(cells: pd.DataFrame, tree: Hierarchy) -> npt.NDArray[np.int64]:
         sides.append((tree.tile_start[at].astype(np.int64), tree.tile_end[at].astype(np.int64)))
     shift = pd.factorize(cells["time_bin"])[0].astype(np.int64) * (tree.n_leaves + 1)
     origin, destination = sides
-    return rest_around((origin[0] + shift, origin[1] + shift), destination, is_rest_row(cells))
+    return rest_around((origin[0] + shift, origin[1] + shift), destination, rest)

@@ -11,7 +11,7 @@ from odanon.reconstruct.nested import Floats, Ints, Nested
 from odanon.reconstruct.rests import Regions
 
 _ROUNDS = 30
-_SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing
+SMOOTHING = 0.005  # of the trips that tiles have on average, so that no part of the map gets nothing
 
 
 def fitted_weights(
@@ -27,7 +27,7 @@ def fitted_weights(
         left = leave * origins.received(_sums(origin, density * into, len(leave)))
         entered = enter * destinations.received(_sums(destination, density * out, len(enter)))
         leave, enter = (
-            _normal(np.maximum(got, 0.0) / volume + _SMOOTHING * base)
+            _normal(np.maximum(got, 0.0) / volume + SMOOTHING * base)
             for got, base in zip((left, entered), even, strict=True)
         )
     return leave, enter

@@ -37,9 +37,9 @@ class Layout:
         return cls((o_areas, d_areas), origins, destinations, origin, destination, around)
 
     def layered(self, trips: Floats, leave: Floats | None = None, enter: Floats | None = None) -> Floats:
-        """The trips of every row as a density over weights of own parts, or over tiles (`Regions.layered`)."""
-        out = self.origins.tiles if leave is None else self.origins.total(leave)
-        into = self.destinations.tiles if enter is None else self.destinations.total(enter)
+        """The trips of every row as a density over weights of areas, or over tiles (`Regions.layered`)."""
+        out = self.origins.tiles if leave is None else leave
+        into = self.destinations.tiles if enter is None else enter
         return Regions.measured(self.around, out[self.origin] * into[self.destination]).layered(trips)
 
     def fitted(self, trips: Floats) -> tuple[Floats, Floats]:

@@ -26,6 +26,15 @@ class Nested:
         """From the runs of tile ranks that areas of a tree cover, in the order of its nodes."""
         return cls(np.searchsorted(end, start, side="right").astype(np.int64), np.asarray(tiles, np.float64))
 
+    @classmethod
+    def of_parents(cls, around: Ints, tiles: npt.NDArray) -> "Nested":
+        """From the area directly around each, -1 for none."""
+        first = np.arange(len(around))
+        for area, up in enumerate(around.tolist()):
+            if up >= 0:
+                first[up] = min(first[up], first[area])
+        return cls(first, np.asarray(tiles, np.float64))
+
     @property
     def own(self) -> Floats:
         """Tiles that lie in no other area."""

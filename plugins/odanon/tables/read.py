@@ -20,6 +20,8 @@ from odanon.model.tiles import Tiles, distinct_labels, unplaced
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.files import shown
 from odanon.reading.persons import persons
+from odanon.reconstruct.nested import Floats
+from odanon.reconstruct.prior import read_weights
 
 _TABLES = (".csv", ".parquet")
 _NAMED = 25  # zones that a sentence lists
@@ -37,6 +39,7 @@ class Loaded:
     tree: Hierarchy
     tiles: Tiles
     segments: tuple[str, ...] = ()
+    prior: tuple[Floats, Floats] | None = None  # public weights of the nodes of the hierarchy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,7 @@ class TableInput:
 
     `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
     `resolution`. Rows of zones that `zones` lacks are refused, or left out with `drop_missing`. With a `segment` column, `only` reads the rows of one of its values.
+    `tile_weights` is a table of public weights by tile that releases are read by as well (`odanon.reconstruct.prior`).
     """
 
     path: Path
@@ -61,6 +65,7 @@ class TableInput:
     drop_missing: bool = False
     segment: str | None = None
     only: str | None = None
+    tile_weights: Path | None = None
 
     def load(self) -> Loaded:
         """The matrices of the table on the hierarchy."""
@@ -70,9 +75,12 @@ class TableInput:
             rows = rows[rows["segment"] == self.only]
         rows = self._with_polygons(rows)
         tiles, tree = self.map(rows)
+        prior = None if self.tile_weights is None else read_weights(self.tile_weights).of_nodes(tree)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
+        if ground is not None:
+            ground = replace(ground, prior=prior)
         matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
-        return Loaded(self._with_trips(matrices), tree, tiles, segments)
+        return Loaded(self._with_trips(matrices), tree, tiles, segments, prior)
 
     def _with_trips(self, matrices: dict[Any, ODMatrix]) -> dict[Any, ODMatrix]:
         """The time bins in which somebody travels; all of them where nobody ever does, which the promise refuses."""

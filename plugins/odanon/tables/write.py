@@ -1,4 +1,4 @@
-"""Writing a release as a folder: flows, assignment, zones and release.json."""
+"""Writing a release as a folder: flows, assignment, zones, weights and release.json."""
 
 import json
 import math
@@ -18,6 +18,9 @@ from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_tiles
+from odanon.reconstruct.nested import Floats
+from odanon.reconstruct.readings import spread_column
+from odanon.reconstruct.weights import no_weights, weigh
 from odanon.system.scratch import scratch
 
 
@@ -27,14 +30,15 @@ def write_folder(
     tree: Hierarchy,
     tiles: Tiles,
     algorithm: str,
+    prior: tuple[Floats, Floats] | None = None,
 ) -> None:
-    """Write flows, assignment, zones and release.json of what came through the door: all of them, or nothing."""
+    """Write flows, assignment, zones, weights and release.json of what came through the door: all of them, or nothing."""
     folder = folder.resolve()
     there = folder.is_dir()  # then it keeps its rights; it may be a disk of its own, which cannot be replaced
     with scratch(folder if there else folder.parent) as near:
         whole = near / "release"
         whole.mkdir()
-        _write(whole, released, tree, tiles, algorithm)
+        _write(whole, released, tree, tiles, algorithm, prior)
         if not there:
             whole.rename(folder)
             return
@@ -48,12 +52,16 @@ def _write(
     tree: Hierarchy,
     tiles: Tiles,
     algorithm: str,
+    prior: tuple[Floats, Floats] | None,
 ) -> None:
     releases, figures = released.releases, released.figures
     flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
+    flows, weights = _weighed(flows, tree, prior)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
+    if len(weights):
+        weights.to_parquet(folder / "weights.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
     parameters = {"algorithm": algorithm, **released.parameters}
     manifest = {
@@ -85,6 +93,24 @@ def _timed(table: pd.DataFrame, bin_: Any) -> pd.DataFrame:
 def _spread(release: Release) -> pd.DataFrame:
     """The flows with what each adds where it is read on other areas, by shares of tiles."""
     return release.flows.assign(spread=over_tiles(release))
+
+
+def _weighed(
+    flows: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The flows with what each adds under weights of tiles, where areas are zones; and the weights."""
+    public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone", "time": "time_bin"})
+    if "time" not in flows:
+        public["time_bin"] = 0
+    used = pd.concat([public["origin_zone"], public["destination_zone"]]).unique()
+    nodes = pd.Index(tree.label).get_indexer(pd.Index(used))
+    nodes = np.sort(nodes) if (nodes >= 0).all() else nodes[:0]
+    if not len(nodes):
+        return flows, no_weights()
+    weighted = weigh(public, pd.DataFrame({"zone_id": tree.label[nodes], "n_tiles": tree.n_tiles[nodes]}), tree, prior)
+    table = weighted.table.rename(columns={"time_bin": "time"})
+    spreads = {spread_column(reading): spread for reading, spread in weighted.spread.items()}
+    return flows.assign(**spreads), table if "time" in flows else table.drop(columns="time")
 
 
 def _published(release: Release) -> pd.DataFrame:

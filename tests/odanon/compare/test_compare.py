@@ -89,10 +89,22 @@ def test_a_case_beyond_the_time_limit_is_reported_and_tried_again(table: TableIn
 def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
     options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
     wanted = ["--algorithms", "atg-joint", "--k", "5", "--out", str(tmp_path / "out")]
-    done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted], catch_exceptions=False)
+    tree = table.load().tree
+    leaving = (
+        pd.Series(table.load().matrices[None].pairs.origin).value_counts().reindex(range(tree.n_leaves), fill_value=0)
+    )
+    weights = pd.DataFrame({"tile": tree.label[tree.tiles], "people": leaving.to_numpy()})
+    weights.to_csv(tmp_path / "weights.csv", index=False)
+    read = ["--tile-weights", str(tmp_path / "weights.csv"), "--reading", "prior"]
+    done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted, *read], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert len(pd.read_csv(tmp_path / "out" / "comparison.csv")) == 1
-    assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
+    compared = pd.read_parquet(tmp_path / "out" / "comparison.parquet").iloc[0]
+    assert compared["S_share"] <= 0.1
+    assert compared["E_prior"] < compared["E"]  # weights that have to do with the trips
+    assert "by public weights (atg-joint)" in (tmp_path / "out" / "report.html").read_text()
+    refused = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted, "--reading", "prior"])
+    assert "add --tile-weights FILE" in str(refused.exception) + refused.output
 
 
 @pytest.mark.usefixtures("cases_here")

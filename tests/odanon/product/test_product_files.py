@@ -98,6 +98,22 @@ def test_a_mistake_gets_one_sentence_with_file_key_value_and_remedy(
     assert "\n" not in text
 
 
+def test_public_weights_come_with_the_zoning_and_are_read_at_once(tmp_path: Path) -> None:
+    weights, zoning = tmp_path / "weights.csv", {"plugin": "h3", "resolution": 8}
+    told = message(write(tmp_path, zoning={**zoning, "weights": str(weights)}))
+    assert "zoning" in told
+    assert f"{weights} cannot be read as a table of weights; give a Parquet or CSV file" in told
+    weights.write_text("tile,residents,jobs\n881f9400b5fffff,3,4\n")
+    path = write(tmp_path, zoning={**zoning, "weights": str(weights)})
+    found = load_product(path).zoning
+    assert found.weights == weights
+    assert found.model_dump() == load_product(write(tmp_path, zoning=zoning)).zoning.model_dump()  # tables are the same
+    plain = json.loads(
+        json.dumps({**yaml.safe_load(path.read_text()), "zoning": {**zoning, "weights": "x"}}, default=str)
+    )
+    jsonschema.validate(plain, json.loads(product_schema()))
+
+
 def test_several_mistakes_are_counted(tmp_path: Path) -> None:
     assert "(1 more mistakes in this file)" in message(write(tmp_path, colour="red", timezone="Mars/Base"))
 

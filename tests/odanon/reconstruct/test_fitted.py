@@ -8,7 +8,7 @@ from nested_rows import cases
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.reconstruct.fitted import _ROUNDS, _SMOOTHING, fitted_weights
+from odanon.reconstruct.fitted import _ROUNDS, SMOOTHING, fitted_weights
 from odanon.reconstruct.rests import Regions
 
 
@@ -32,7 +32,7 @@ def test_fitted_weights_are_those_of_the_same_rounds_over_single_cells(case):
     for _ in range(_ROUNDS):
         cells = case.spread(np.outer(*tiles))
         got = [cells.sum(1), cells.sum(0)]
-        tiles = [g / case.trips.sum() + _SMOOTHING * e for g, e in zip(got, even, strict=True)]
+        tiles = [g / case.trips.sum() + SMOOTHING * e for g, e in zip(got, even, strict=True)]
         tiles = [t / t.sum() for t in tiles]
     fitted = fitted_weights(*case.sides, *case.ends, case.trips, case.around)
     for side in (0, 1):

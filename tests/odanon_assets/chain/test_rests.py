@@ -11,6 +11,7 @@ import gate_town as gate
 import pandas as pd
 import pytest
 from gate_town import DAY, people, publish, published, town, visible
+from nested_rows import tree_of_a_reader
 from pooled import Pooled
 from shapely.geometry import box
 
@@ -18,8 +19,11 @@ from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import REST
 from odanon.product import Product
+from odanon.reconstruct.readings import better
+from odanon.reconstruct.weights import weigh
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.months import make_month, month_folder
+from odanon_assets.lake.files import sha256
 from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.choice import open_store
@@ -28,6 +32,7 @@ EVERYWHERE = box(-180, -90, 180, 90)
 BY_SEX = {"person": "person", "segment": "sex"}
 HOURS = (8, 9)
 PLACE = ["time_bin", "origin_zone", "destination_zone"]
+_ZONING = {"plugin": "h3", "resolution": 8}
 
 
 @pytest.fixture
@@ -46,7 +51,11 @@ def sexes(request: pytest.FixtureRequest, pooling: Path, monkeypatch: pytest.Mon
     if request.param == "postgis":
         monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
         target["url"] = "${ODANON_DB_URL}"
-    product = town(pooling, "sexes", BY_SEX, publish=target)
+    weights = pooling / "weights.csv"
+    rows = people(900, hours=HOURS)
+    residents = rows.groupby("origin")["person"].nunique().rename("residents")
+    residents.rename_axis("tile").reset_index().assign(jobs=7).to_csv(weights, index=False)
+    product = town(pooling, "sexes", BY_SEX, publish=target, zoning={**_ZONING, "weights": str(weights)})
     published(product)
     return product
 
@@ -75,13 +84,40 @@ def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product
     assert export(store, "sexes", tmp_path / "out", [Format.csv, Format.gpkg, Format.geoparquet], None, None) == 1
     written = pd.read_csv(tmp_path / "out" / "flows.csv")
     assert (written["kind"] == REST).sum() == len(rests)
-    fields = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]
-    assert all(set(written) == {f["name"] for f in r["schema"]["fields"]} for r in fields if r["path"] == "flows.csv")
+    weighed = pd.read_csv(tmp_path / "out" / "weights.csv")
+    assert len(weighed) == len(store.weights(release)) > 0
+    described = {r["path"]: r for r in json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]}
+    for path, table in (("flows.csv", written), ("weights.csv", weighed)):
+        assert [*table] == [field["name"] for field in described[path]["schema"]["fields"]]
     make_month(sexes, DAY.replace(day=1), store)
     month = pd.read_parquet(month_folder(sexes, DAY.replace(day=1)) / "flows.parquet")
     assert month["trips"].sum() == flows["trips"].sum()
     assert month["spread"].sum() == pytest.approx(flows["spread"].sum())
     assert month.loc[month["kind"] == REST, "trips"].sum() == rests["trips"].sum()
+
+
+def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Product) -> None:
+    store, told = open_store(sexes), manifest(sexes)
+    release = told["release_id"]
+    flows, zones, weights = store.flows(release), store.zones(release), store.weights(release)
+    public = flows.drop(columns=[name for name in flows if name.startswith("spread")])
+    found = weigh(public, zones, tree_of_a_reader(zones))
+    fitted = weights[weights["reading"] == "fitted"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.table, fitted, check_exact=True)
+    assert found.spread["fitted"].tobytes() == flows["spread_fitted"].to_numpy().tobytes()
+    assert told["readings"] == ["even", "fitted", "prior"]
+    assert told["reading"] == better(told["metrics"])
+    assert told["weights"] == {"columns": ["residents", "jobs"], "sha256": sha256(sexes.zoning.weights)}
+    assert {"reconstruction_loss", "reconstruction_loss_fitted", "reconstruction_loss_prior"} <= set(told["metrics"])
+    start = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
+    part = zones.geometry[zones["n_tiles"].idxmin()]
+    read = {
+        how: store.flow("sexes", part, EVERYWHERE, start, start + timedelta(days=1), how)
+        for how in ("even", "fitted", "prior", "auto")
+    }
+    assert read.pop("auto") == read[told["reading"]]
+    assert len({round(value, 3) for value in read.values()}) == 3
+    assert store.problems(release) == []
 
 
 def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:

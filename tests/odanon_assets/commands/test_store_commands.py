@@ -54,6 +54,9 @@ def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
     files = ("--from", str(tmp_path / "a.geojson"), "--to", str(tmp_path / "b.geojson"))
     assert called("flow", "town", *files) == "40.0 trips\n"  # half of 40, on two days
     assert called("flow", "town", *files, "--since", "2026-03-02", "--until", "2026-03-02T12:00") == "20.0 trips\n"
+    assert called("flow", "town", *files, "--reading", "even") == "40.0 trips\n"
+    with pytest.raises(OdanonError, match="the reading fitted has no weights in town-20260302-"):
+        called("flow", "town", *files, "--reading", "fitted")
     with pytest.raises(OdanonError, match="not a vector file"):
         called("flow", "town", "--from", str(tmp_path / "none"), "--to", str(tmp_path / "none"))
 
