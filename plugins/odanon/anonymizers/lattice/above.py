@@ -16,6 +16,7 @@ from odanon.anonymizers.trees import kernels as tree_kernels
 from odanon.model.hierarchy import Hierarchy
 
 Ints = npt.NDArray[np.int64]
+Nodes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,8 @@ def decisions_above(lattice: Lattice) -> Above:
     """The products of areas that hold k trips, on the way from the top to the blocks; none above a whole lattice."""
     problem = lattice.problem
     trees, pairs, width = (problem.origins, problem.destinations), problem.od.pairs, len(problem.destinations)
-    tiles, trips = (
-        (pairs.origin, pairs.destination),
-        pairs.trips,
-    )  # of all cells: some tile on both sides, and the trips
+    # of all cells at hand: a tile on both sides, and the trips
+    tiles, trips = (pairs.origin, pairs.destination), pairs.trips
     nodes = lattice.products.origin[lattice.roots], lattice.products.destination[lattice.roots]
     cells, parents, sides, n = [], [], [], 0
     for owner, by_origin in _steps(lattice):
@@ -50,12 +49,13 @@ def decisions_above(lattice: Lattice) -> Above:
         sides.append(np.full(len(key), by_origin))
         nodes, n = (key // width, key % width), n + len(key)
     if not n:
-        return Above(*np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.bool_), *np.empty((2, 0), dtype=np.int64))
+        none = np.empty(0, dtype=np.int64)
+        return Above(none, none, np.empty(0, dtype=np.bool_), none, none)
     found, parent = np.concatenate(cells), np.concatenate([*parents[1:], [n - 1]])
     return Above(found // width, found % width, np.concatenate(sides), parent, parents[0])
 
 
-def _steps(lattice: Lattice) -> Iterator[tuple[tuple[Ints, Ints], bool]]:
+def _steps(lattice: Lattice) -> Iterator[tuple[tuple[Nodes, Nodes], bool]]:
     """The areas of all tiles of both sides, and which side was split last, from the blocks up to the top."""
     trees = lattice.problem.origins, lattice.problem.destinations
     limits = [lattice.limit]
@@ -67,6 +67,6 @@ def _steps(lattice: Lattice) -> Iterator[tuple[tuple[Ints, Ints], bool]]:
         yield (_largest_below(trees[0], large), wider), True
 
 
-def _largest_below(tree: Hierarchy, limit: int) -> Ints:
+def _largest_below(tree: Hierarchy, limit: int) -> Nodes:
     """For every tile the largest area around it of fewer than `limit` tiles."""
     return tree.owners(tree_kernels.topmost(tree.parent, tree.n_tiles < limit))
