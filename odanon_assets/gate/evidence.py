@@ -22,6 +22,7 @@ import pandas as pd
 from odanon import registry
 from odanon.model.window import day_window
 from odanon.product import Product
+from odanon.reading.origin import alike
 from odanon.trips.bins import bin_instants
 from odanon_assets.lake.files import link, to_json, write_text
 from odanon_assets.lake.lake import Lake
@@ -67,8 +68,9 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
         for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
             link(path, draft / path.name)  # stages replace their files and never write into them
         bins = time_bins(product, tables, day)
-        keys = origin_of(lake, product.product, "anonymized", day)["keys"]
-        told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": keys}
+        origin = origin_of(lake, product.product, "anonymized", day)
+        told = {"manifest": manifest, "store": store.address, "time_bins": bins}
+        told |= {name: origin[name] for name in ("keys", "sample")}
         told |= {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
         (draft / _FACTS).write_text(to_json(told))
 
@@ -95,25 +97,27 @@ def drop_unpublished(lake: Lake, product: str, day: date, store: Store, known: s
 def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[str, Any]]:
     """Manifests of all releases, in this store or made from this lake, that share input with one of a day.
 
-    What was read tells, not what the product's file says now. A file in common is enough, whatever the data are called.
+    What was read tells, not what the product's file says now. A file in common is enough, whatever the data are called, and so
+    are rows in common.
     """
     origin = origin_of(lake, product.product, "anonymized", day)
     start, end = day_window(day, ZoneInfo(origin["timezone"]))
     what = product.product, origin["data_sha256"], start, end
     found = {manifest["release_id"]: manifest for manifest in store.sharing(*what)}
-    for manifest, keys in _kept(lake, start, end):
-        called = {**manifest, "data_sha256": origin["data_sha256"]} if keys & {*origin["keys"]} else manifest
+    for manifest, keys, sample in _kept(lake, start, end):
+        same = not keys.isdisjoint(origin["keys"]) or alike(sample, origin["sample"])
+        called = {**manifest, "data_sha256": origin["data_sha256"]} if same else manifest
         if shares_input(called, *what):
             found.setdefault(manifest["release_id"], manifest)
     return [found[name] for name in sorted(found)]
 
 
-def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str]]]:
-    """Manifests that are kept, and the keys of what their releases were read from."""
+def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str], list[str]]]:
+    """Manifests that are kept, with the keys of what their releases were read from and the sample of their rows."""
     for day in days_near(start, end):
         for path in lake.root.glob(f"work/*/released/date={day}/*/{_FACTS}"):
             told = json.loads(path.read_text())
-            yield told["manifest"], {*told.get("keys", ())}
+            yield told["manifest"], {*told.get("keys", ())}, told.get("sample", [])
 
 
 def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list[str]]] | None:

@@ -33,9 +33,7 @@ def days(rows: pd.DataFrame = ROWS) -> list[PublishedMatrix]:
 
 def sexes(name: str = "by-sex", k: int = 10, **called: str) -> list[PublishedMatrix]:
     """The parts of one release by sex, each under the value that it is called by."""
-    return [
-        published(ROWS[ROWS["sex"] == sex], name, k=k, segment=f"sex={called.get(sex, sex)}") for sex in ("F", "M")
-    ]
+    return [published(ROWS[ROWS["sex"] == sex], name, k=k, segment=f"sex={called.get(sex, sex)}") for sex in ("F", "M")]
 
 
 def test_a_second_k_for_the_same_data_is_refused() -> None:
