@@ -69,7 +69,7 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
             link(path, draft / path.name)  # stages replace their files and never write into them
         bins = time_bins(product, tables, day)
         origin = origin_of(lake, product.product, "anonymized", day)
-        told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": origin["keys"]}
+        told: dict[str, Any] = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": origin["keys"]}
         told |= {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
         write_parquet(pd.DataFrame({"row": origin["sample"]}), draft / _SAMPLE)
         (draft / _FACTS).write_text(to_json(told))
