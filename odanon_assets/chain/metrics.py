@@ -78,7 +78,9 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
             combined |= {f"{PREFIX}{name}": value for name, value in {**risk.restricted(), **told}.items()}
         counts = told_counts(product, lake, day, missing, rows, parameters["k"])
         people, release = missing.people, release_facts(product, lake, day)["release_id"]
-        told_of = {"left_out_people": people, "input_counts": counts, "release_id": release}
+        told_of: dict[str, Any] = {"left_out_people": people, "input_counts": counts, "release_id": release}
+        if product.publish.perturb is not None:
+            told_of["perturbed"] = True  # the figures are of the true numbers, and the platform has to know
         return write_figures(folder, {**combined, **told_of})
 
 

@@ -8,10 +8,12 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon.product.model import RESIDENCE, Population
+from odanon.product.model import RESIDENCE, People, Population
 from odanon.protocols import KnowsPeople, Source, Zoning
+from odanon.reading.batches import Column, Kind
 from odanon.reading.persons import IdKinds, persons, spelling_of
 from odanon.reading.pseudonym import pseudonyms
+from odanon.reading.table import read_small
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake
@@ -23,40 +25,47 @@ def write_people(product: Product, source: Source, key: bytes, folder: Path) -> 
     """The attributes that the product uses, with pseudonyms instead of ids, beside the day's points; the kinds of ids."""
     if product.people is None:
         return IdKinds()
-    attributes = [name for name in product.people.segments if name != RESIDENCE]
-    wanted = [product.people.id, *attributes, *([product.people.weight] if product.people.weight else [])]
-    table = _attribute_table(product, source)
-    missing = [name for name in wanted if name not in table.columns]
-    if missing:
-        raise OdanonError(f"{product.product}: the table of people has no column {missing[0]!r}; correct people")
-    ids, kinds = persons(table[product.people.id], spelling_of(source))
-    table, ids = table[ids.notna()], ids.dropna()
-    if ids.duplicated().any():
+    used = _used(product.people)
+    read = _own_table if product.people.table is None else _given_table
+    table, kinds = read(product, source)
+    table = table[table["person"].notna()]
+    if table["person"].duplicated().any():
         raise OdanonError(f"{product.product}: the table of people has two rows for one person; keep one of them")
-    hidden = pd.DataFrame({"person": pseudonyms(ids.astype("str"), key)})
-    for name in wanted[1:]:
-        hidden[name] = table[name].to_numpy()
+    hidden = table[list(used)].assign(person=pseudonyms(table["person"].astype("str"), key))
     write_parquet(hidden.sort_values("person", ignore_index=True), folder / PEOPLE)
     return kinds
 
 
-def _attribute_table(product: Product, source: Source) -> pd.DataFrame:
+def _used(people: People) -> dict[str, Kind]:
+    """The columns that a product uses of its table of people, ids apart, and what they hold."""
+    attributes: dict[str, Kind] = {name: "text" for name in people.segments if name != RESIDENCE}
+    return attributes | ({people.weight: "number"} if people.weight is not None else {})
+
+
+def _given_table(product: Product, source: Source) -> tuple[pd.DataFrame, IdKinds]:
+    """The table that the product's file names: the person of each row, its attributes and its weight."""
     assert product.people is not None
-    if product.people.table is not None:
-        return read_table(product.people.table, product.people.id)
+    assert product.people.table is not None
+    columns = [Column("person", product.people.id, "id")]
+    columns += [Column(name, name, kind) for name, kind in _used(product.people).items()]
+    table = read_small(product.people.table, columns, spelling_of(source)).to_pandas()
+    ids, kinds = persons(table["person"], numbered=bool(table["person_number"].any()))
+    return table.assign(person=ids), kinds
+
+
+def _own_table(product: Product, source: Source) -> tuple[pd.DataFrame, IdKinds]:
+    """The same from the source itself."""
+    assert product.people is not None
     if not isinstance(source, KnowsPeople):
         raise OdanonError(
             f"{product.product}: the source {product.source.plugin} has no table of people; set people.table"
         )
-    return pd.concat(list(source.persons()), ignore_index=True)
-
-
-def read_table(path: str, names: str) -> pd.DataFrame:
-    """A small table from Parquet or CSV; the column `names` holds ids, whose leading zeros count."""
-    try:
-        return pd.read_parquet(path) if path.endswith(".parquet") else pd.read_csv(path, dtype={names: "str"})
-    except (OSError, ValueError):
-        raise OdanonError(f"{path} cannot be read as a table; give a Parquet or CSV file that exists") from None
+    table = pd.concat(list(source.persons()), ignore_index=True)
+    missing = [name for name in (product.people.id, *_used(product.people)) if name not in table.columns]
+    if missing:
+        raise OdanonError(f"{product.product}: the table of people has no column {missing[0]!r}; correct people")
+    ids, kinds = persons(table[product.people.id], spelling_of(source))
+    return table.assign(person=ids), kinds
 
 
 def describe_people(product: Product, lake: Lake, day: date, zoning: Zoning) -> pd.DataFrame | None:
@@ -81,7 +90,7 @@ def describe_people(product: Product, lake: Lake, day: date, zoning: Zoning) -> 
     if product.people is not None and product.people.weight is not None:
         described["weight"] = given_weights(people[product.people.weight])
     if product.population is not None:
-        described["weight"] = _expanded(product.population, people, zoning)
+        described["weight"] = expanded(product.population, people, zoning)
     return described
 
 
@@ -104,12 +113,10 @@ def _seen(product: Product, lake: Lake, day: date) -> pd.DataFrame:
     return pd.concat(buckets).drop_duplicates(ignore_index=True)
 
 
-def _expanded(rules: Population, people: pd.DataFrame, zoning: Zoning) -> np.ndarray:
-    table = read_table(rules.table, rules.zone)
-    for name in (rules.zone, rules.inhabitants):
-        if name not in table.columns:
-            raise OdanonError(f"{rules.table} has no column {name!r}; correct population")
+def expanded(rules: Population, people: pd.DataFrame, zoning: Zoning) -> np.ndarray:
+    """The weight of everybody: the inhabitants of the home's zone over those who are seen to live there."""
+    columns = [Column("zone", rules.zone, "text"), Column("inhabitants", rules.inhabitants, "number")]
+    table = read_small(rules.table, columns).to_pandas().astype({"zone": "str"})
     zones = zoning if rules.zoning is None else rules.zoning.instance
     home = zones.assign(people["home_lat"].to_numpy(), people["home_lon"].to_numpy())
-    inhabitants = table.set_index(table[rules.zone].astype("str"))[rules.inhabitants]
-    return expansion_weights(home, inhabitants, rules.otherwise)
+    return expansion_weights(home, table.set_index("zone")["inhabitants"], rules.otherwise)

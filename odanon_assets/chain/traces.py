@@ -1,6 +1,6 @@
 """The first stage: raw traces, or ready rows, through the door: validated, pseudonymised, in buckets of people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +42,12 @@ FIGURES = (
 )
 
 
+# What tells the rows of a person apart, by where they enter.
+_TOLD_APART = {
+    "traces": ("time", "lat", "lon"),
+    "trips": ("start", "end"),
+    "od": ("time_bin", "origin", "destination", "trips"),
+}
 READY_BYTES = 2 << 30  # of ready rows of a day that are in memory at once
 
 
@@ -58,7 +64,6 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
     # Before it is read: what comes meanwhile counts as late.
     state, size = source_state(product, day), delivered_bytes(product, day)
     with lake.new(product.product, "traces", day) as folder:
-        write_origin(folder, origin)
         kinds = write_people(product, source, key, folder)
         if source.enters == "traces":
             tally, kept, people = _shuffle_points(
@@ -68,6 +73,9 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
             tally, kept, people = _keep_ready(source, start, end, key, engine.buckets, folder)
         kinds.add(tally.ids)
         kinds.refuse_mixed()
+        # Made-up people may be the same in many products.
+        rows = {} if simulated else tally.sample.rows
+        write_origin(folder, {**origin, "sample": [lake.hidden(f"{who} {row}")[:16] for who, row in rows.items()]})
         figures = {
             "points": kept,
             "people": people,
@@ -96,6 +104,7 @@ def _shuffle_points(
     def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
         tally = Tally()
         points = validate(batch, start - context, end + context, tally, spelling)
+        tally.sample.take(points[(points["time"] >= start) & (points["time"] < end)], _TOLD_APART["traces"])
         return points.assign(person=pseudonyms(points["person"], key)), tally
 
     tallies, buckets = engine.shuffle([source], read, prepare, folder)
@@ -105,6 +114,7 @@ def _shuffle_points(
         total.outside_window += tally.outside_window
         total.unreadable_neighbours += tally.unreadable_neighbours
         total.ids.add(tally.ids)
+        total.sample.add(tally.sample)
         for reason, count in tally.reasons.items():
             total.reasons[reason] += count
     for bucket in buckets:
@@ -122,7 +132,8 @@ def _keep_ready(
     check = validate_trips if source.enters == "trips" else validate_od
     batches = getattr(source, source.enters)(start, end)
     checked = (check(batch, start, end, tally, spelling_of(source)) for batch in batches)
-    fresh = _distinct(_under_pseudonyms(rows.drop_duplicates(), key, len(rows)) for rows in checked)
+    columns = _TOLD_APART[source.enters]
+    fresh = _distinct(_under_pseudonyms(rows.drop_duplicates(), key, len(rows), tally, columns) for rows in checked)
     if fresh is None:
         raise OdanonError(f"the source has no rows for the day that starts at {start:%Y-%m-%d %H:%M} UTC")
     fresh, tally.duplicates = fresh
@@ -135,8 +146,11 @@ def _keep_ready(
     return tally, len(fresh), int(fresh["person"].nunique())
 
 
-def _under_pseudonyms(rows: pd.DataFrame, key: bytes, given: int) -> tuple[pd.DataFrame, int]:
+def _under_pseudonyms(
+    rows: pd.DataFrame, key: bytes, given: int, tally: Tally, columns: Sequence[str]
+) -> tuple[pd.DataFrame, int]:
     if "person" in rows:
+        tally.sample.take(rows, columns)
         rows = rows.assign(person=pseudonyms(rows["person"].astype("str"), key))
     return rows, given
 

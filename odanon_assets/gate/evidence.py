@@ -1,7 +1,7 @@
 """What is kept of a published release so that later ones can be audited against it (PRIVACY rule 5). Restricted.
 
     work/<product>/released/date=<day>/<release id>/release.json     manifest and time bins; stays for good
-                                                    *.parquet        person-level rows and flows; until the retention
+                                                    *.parquet        person-level rows, a sample of them, flows; until the retention
                                                     published.json   the release became visible
 
 The folder exists before its release is visible, so that no release is ever without it. One that never became
@@ -22,8 +22,9 @@ import pandas as pd
 from odanon import registry
 from odanon.model.window import day_window
 from odanon.product import Product
+from odanon.reading.origin import alike
 from odanon.trips.bins import bin_instants
-from odanon_assets.lake.files import link, to_json, write_text
+from odanon_assets.lake.files import link, read_frame, to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import origin_of
 from odanon_assets.stores.interface import Store, days_near, shares_input
@@ -31,7 +32,7 @@ from odanon_assets.stores.interface import Store, days_near, shares_input
 ROWS = "person_rows.parquet"
 SEGMENTS = "segments.parquet"  # beside the flows of everybody: those shown by segment, with each segment's part
 METHOD = ("overlapping", "leaves_out", "budgeted")  # what the class of an anonymiser says of its releases
-_FACTS, _VISIBLE = "release.json", "published.json"
+_FACTS, _VISIBLE, _SAMPLE = "release.json", "published.json", "sample.parquet"
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ def keep(product: Product, lake: Lake, day: date, store: Store, manifest: dict[s
         for path in (tables.rows, *sorted(tables.folder.glob("*.parquet"))):
             link(path, draft / path.name)  # stages replace their files and never write into them
         bins = time_bins(product, tables, day)
-        keys = origin_of(lake, product.product, "anonymized", day)["keys"]
-        told = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": keys}
+        origin = origin_of(lake, product.product, "anonymized", day)
+        told: dict[str, Any] = {"manifest": manifest, "store": store.address, "time_bins": bins, "keys": origin["keys"]}
         told |= {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
+        write_parquet(pd.DataFrame({"row": origin["sample"]}), draft / _SAMPLE)
         (draft / _FACTS).write_text(to_json(told))
 
 
@@ -95,25 +97,29 @@ def drop_unpublished(lake: Lake, product: str, day: date, store: Store, known: s
 def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[str, Any]]:
     """Manifests of all releases, in this store or made from this lake, that share input with one of a day.
 
-    What was read tells, not what the product's file says now. A file in common is enough, whatever the data are called.
+    What was read tells, not what the product's file says now. A file in common is enough, whatever the data are called, and so
+    are rows in common.
     """
     origin = origin_of(lake, product.product, "anonymized", day)
     start, end = day_window(day, ZoneInfo(origin["timezone"]))
     what = product.product, origin["data_sha256"], start, end
     found = {manifest["release_id"]: manifest for manifest in store.sharing(*what)}
-    for manifest, keys in _kept(lake, start, end):
-        called = {**manifest, "data_sha256": origin["data_sha256"]} if keys & {*origin["keys"]} else manifest
+    for manifest, keys, sample in _kept(lake, start, end):
+        same = not keys.isdisjoint(origin["keys"]) or alike(sample, origin["sample"])
+        called = {**manifest, "data_sha256": origin["data_sha256"]} if same else manifest
         if shares_input(called, *what):
             found.setdefault(manifest["release_id"], manifest)
     return [found[name] for name in sorted(found)]
 
 
-def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str]]]:
-    """Manifests that are kept, and the keys of what their releases were read from."""
+def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str], list[str]]]:
+    """Manifests that are kept, with the keys of what their releases were read from and the sample of their rows."""
     for day in days_near(start, end):
         for path in lake.root.glob(f"work/*/released/date={day}/*/{_FACTS}"):
             told = json.loads(path.read_text())
-            yield told["manifest"], {*told.get("keys", ())}
+            sample = path.with_name(_SAMPLE)
+            rows = read_frame(sample)["row"].tolist() if sample.is_file() else []
+            yield told["manifest"], {*told.get("keys", ())}, rows
 
 
 def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list[str]]] | None:

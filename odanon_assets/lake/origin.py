@@ -1,6 +1,6 @@
 """What the tables of a day were read from and made with: written beside the traces, carried from stage to stage.
 
-Files and sources are told by digests, which can be compared and not read; of a release only `keys` are kept (PRIVACY rules 19 and 27).
+Files and sources are told by digests, which can be compared and not read; of a release only `keys` and, until the retention, `sample` are kept (PRIVACY rules 19 and 27).
 """
 
 import hashlib

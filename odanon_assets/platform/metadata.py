@@ -48,14 +48,14 @@ def stage_metadata(stage: str, figures: dict[str, Any], k: int) -> dict[str, Any
 
     Before the metrics nobody knows how many people are behind what is left out. Counts that a reader could subtract
     published numbers from are therefore shown by the last stage, which tells them as the manifest does. Of fewer than k
-    flows a ratio would show which of their tiles were visited, or undo their noise; what the publisher alone may know of
-    risks is in the working area.
+    flows a ratio would show which of their tiles were visited; what the publisher alone may know of risks is in the
+    working area. Where published numbers are perturbed, what follows from the true ones would undo their noise.
     """
-    few = figures.get("flows", k) < k
+    few, noisy = figures.get("flows", k) < k, figures.get("perturbed", False)
     declared = {
         name: figure
         for name, figure in {**declared_figures(stage), **_OF_RUNS}.items()
-        if name not in _RESTRICTED and not (few and figure.kind == "ratio")
+        if name not in _RESTRICTED and not (few and figure.kind == "ratio") and not (noisy and _of_true_numbers(figure))
     }
     shown: dict[str, Any] = {}
     for name, value in figures.items():
@@ -72,6 +72,11 @@ def stage_metadata(stage: str, figures: dict[str, Any], k: int) -> dict[str, Any
     if "folder" in figures:
         shown["folder"] = MetadataValue.path(figures["folder"])
     return shown
+
+
+def _of_true_numbers(figure: Figure) -> bool:
+    """Whether a figure of a release follows from its numbers; what compares with the matrix, which readers lack, does not."""
+    return figure.kind != "size" and (figure.public is None or figure.tells_suppressed == "no")
 
 
 def report_metadata(product: Product, stage: str, day: date, figures: dict[str, Any]) -> dict[str, MetadataValue]:

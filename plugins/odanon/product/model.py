@@ -339,6 +339,19 @@ class Product(Section):
         return self
 
     @model_validator(mode="after")
+    def _people_where_used(self) -> "Product":
+        if self.people is None:
+            return self
+        if not isinstance(self.source.instance, Stranger) and self.source.instance.enters == "od":
+            raise ValueError(
+                "people describes those who make trips and this source gives counts of trips; remove it, and name the columns"
+                " with segment and weight under source"
+            )
+        if taken := {"person", self.people.id} & {*self.people.segments, self.people.weight}:
+            raise ValueError(f"the column {min(taken)!r} names people; people.segments and people.weight need others")
+        return self
+
+    @model_validator(mode="after")
     def _files_where_needed(self) -> "Product":
         source = self.source.instance
         if isinstance(source, Stranger) or self.arrival is None:

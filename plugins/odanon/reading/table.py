@@ -1,6 +1,7 @@
 """What all sources that read tables from files share: where the files are and how their times are written."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -9,10 +10,13 @@ from pydantic import field_validator
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
+from odanon.reading.child.columns import schema_of
 from odanon.reading.delivery import Delivery
 from odanon.reading.files import Files, ZoneName, shown
+from odanon.reading.ids import AS_WRITTEN, Spelling
 from odanon.reading.persons import SpelledIds
 
+SMALL_BYTES = 1 << 30  # of a reference table in memory
 _PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
 SUFFIXES = (
     ".parquet",
@@ -84,14 +88,23 @@ class FileTable(SpelledIds):
         )
 
 
-def read_small(path: str, columns: list[Column]) -> pa.Table:
-    """A whole reference table, such as the places of antennas."""
+def read_small(path: str, columns: list[Column], spelling: Spelling = AS_WRITTEN) -> pa.Table:
+    """A whole reference table, such as the places of antennas or the attributes of people.
+
+    The child that reads it has little memory; what it sends adds up here, and is counted as it comes (PRIVACY rule 26).
+    """
     files = Files(path, SUFFIXES)
     found = files.on([])
     if not found:
         raise OdanonError(f"{shown(path)} holds no Parquet, CSV or JSON-lines file; correct the path")
+    job, batches, size = Job(found, files.protocol, columns, spelling=spelling), [], 0
     try:
-        batches = list(read(Job(found, files.protocol, columns)))
+        for batch in read(job):
+            batches.append(batch)
+            size += batch.nbytes
+            if size > SMALL_BYTES:
+                raise OdanonError(f"it takes more than {SMALL_BYTES >> 20:,} MiB of memory; give a row only once")
     except OdanonError as error:  # the product's file names it, unlike the files of people
         raise OdanonError(f"{shown(path)}: {error}") from None
-    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+    table = pa.Table.from_batches(batches, schema_of([asdict(column) for column in columns]))
+    return table.unify_dictionaries().combine_chunks()

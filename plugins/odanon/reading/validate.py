@@ -21,6 +21,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.ids import AS_WRITTEN, Spelling
+from odanon.reading.origin import Sample
 from odanon.reading.persons import IdKinds, with_persons
 
 REASONS = (
@@ -46,7 +47,7 @@ class Tally:
     """Running counts of one partition: rows read, outside the window, duplicates and quarantined by reason.
 
     Files of neighbouring days that could not be read are counted apart; nobody knows their rows. `ids` says which kinds
-    of ids the rows had.
+    of ids the rows had, `sample` which rows they were.
     """
 
     read: int = 0
@@ -55,6 +56,7 @@ class Tally:
     unreadable_neighbours: int = 0
     reasons: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
     ids: IdKinds = field(default_factory=IdKinds)
+    sample: Sample = field(default_factory=Sample)
 
     @property
     def quarantined(self) -> int:

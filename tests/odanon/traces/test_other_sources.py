@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
+from store_databases import run_sql
 
 from odanon import registry
 from odanon.errors import OdanonError
-from odanon.reading.origin import data_sha256
+from odanon.reading.origin import Sample, alike, data_sha256
 from odanon.reading.validate import Tally, validate
 from odanon.simulate.mode import Mode
 from odanon.simulate.source import Simulated
@@ -212,6 +213,24 @@ def test_postgis_points_are_read_as_they_are(postgis_url: str, monkeypatch: pyte
     kept = together(validate(batch, START, END, tally) for batch in source.batches(START, END))
     assert (len(kept), tally.outside_window) == (4, 1)
     assert kept.iloc[0].to_list() == ["ann", pd.Timestamp(START), 45.5, 4.5]
+
+
+def test_a_view_gives_the_sample_of_its_table(postgis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name says nothing of the table behind it, so only the rows tell that these are the same people."""
+    monkeypatch.setenv("PLACES_URL", postgis_url.replace("postgresql://", "postgresql+psycopg2://", 1))
+    run_sql(
+        postgis_url,
+        "CREATE TABLE phones AS SELECT n AS id, timestamptz '2026-03-02 12:00Z' + n * interval '1 s' AS t, 45.75 AS y, 4.85 AS x"
+        " FROM generate_series(1, 300) n; CREATE VIEW guests AS SELECT id::text AS who, t, y, x FROM phones WHERE id % 2 = 0",
+    )
+    samples = []
+    for person, table in (("id", "phones"), ("who", "guests")):
+        query = f"SELECT {person} AS person, t AS time, y AS lat, x AS lon FROM {table} WHERE t >= :start AND t < :end"
+        sample = Sample()
+        for batch in Sql(url_variable="PLACES_URL", query=query).batches(START, END):
+            sample.take(validate(batch, START, END, Tally()), ("time", "lat", "lon"))
+        samples.append(list(sample.rows.items()))
+    assert alike(*samples)
 
 
 def test_trips_by_coordinates_and_by_zones(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Homes and workplaces from stays; segments and weights of people; the typical working day."""
 
 from datetime import date, time, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -16,7 +15,6 @@ from odanon.trips.days import od_rows_of_days, typical_day
 from odanon.trips.homes import HOME_WORK_COLUMNS, Hours, home_work
 from odanon.trips.od import pair_table
 from odanon.trips.people import expansion_weights, given_weights, segment_labels
-from odanon_assets.chain.people import read_table
 
 PARIS = ZoneInfo("Europe/Paris")
 CALENDAR = Calendar(holidays=[date(2026, 3, 4)])  # a Wednesday
@@ -124,8 +122,3 @@ def test_the_typical_working_day_skips_weekends_and_holidays_and_counts_people_o
     assert count == 4  # Wednesday to Friday, and Tuesday
     assert typical[["time_bin", "trips"]].values.tolist() == [["08:00", 4]]
     assert pair_table(typical)["persons"].tolist() == [1]
-
-
-def test_leading_zeros_of_ids_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "zones.csv").write_text("zone,inhabitants\n01004,120\n")
-    assert read_table(str(tmp_path / "zones.csv"), "zone").values.tolist() == [["01004", 120]]

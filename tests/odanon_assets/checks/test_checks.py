@@ -137,12 +137,28 @@ def test_the_fewest_people_are_told_as_the_edge_of_their_band(smallest: int, k: 
 
 
 def test_ratios_are_told_with_few_digits_and_none_of_fewer_than_k_flows() -> None:
-    """All digits of E or GDM name the tiles of a small flow; those of Gbar and G undo the noise of two."""
+    """All digits of E or GDM name the tiles of a small flow."""
     ratios = {"Gbar": 17.676923076923078, "G": 1149.0, "GDM": 1234.567, "E": 1.8053375, "absolute_error": 117.34693}
     rest = {"left_out_people": 0, "risk_total_variation_max": 0.31, "risk_minimality_mean": 0.08}
     shown = stage_metadata("metrics", {"flows": 10.0, **ratios, **rest}, 10)
     assert shown == {"flows": 10.0, "Gbar": 17.7, "G": 1150.0, "GDM": 1230.0, "E": 1.81, "absolute_error": 117.0}
     assert stage_metadata("metrics", {"flows": 9.0, **ratios, **rest}, 10) == {"flows": 9.0}
+
+
+def test_what_follows_from_the_true_numbers_is_not_told_beside_noise() -> None:
+    """Every one of these is a sum over flows; E compares with the matrix, which nobody else has."""
+    true = {
+        "Gbar": 17.7,
+        "G": 1150.0,
+        "GDM": 1230.0,
+        "C_DM": 9e5,
+        "min_persons": 30.0,
+        "min_trips": 40.0,
+        "published": 2677,
+    }
+    rest = {"flows": 40.0, "E": 1.8053375, "seconds": 3.0, "left_out_people": 10}
+    shown = stage_metadata("metrics", {**true, **rest, "perturbed": True}, 10)
+    assert shown == {"flows": 40.0, "E": 1.8, "seconds": 3.0, "perturbed": True}
 
 
 def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(

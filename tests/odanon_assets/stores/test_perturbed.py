@@ -20,6 +20,7 @@ from odanon.risk.bands import rounded
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
+from odanon_assets.platform.metadata import stage_metadata
 from odanon_assets.publisher import act
 from odanon_assets.publisher import bundle as bundles
 from odanon_assets.stores.bundle import Bundle
@@ -103,6 +104,9 @@ def test_the_size_of_areas_is_told_of_the_numbers_shown(workspace: Path, noisy: 
     size = shown["origin_zone"].map(tiles) + shown["destination_zone"].map(tiles)
     assert size.nunique() > 1
     assert manifest(product)["metrics"]["gbar"] == rounded((shown["trips"] * size).sum() / shown["trips"].sum())
+    figures = Lake(default_root()).figures("town", "metrics", DAY)
+    assert "Gbar" in figures
+    assert not {"Gbar", "min_people", "published"} & stage_metadata("metrics", figures, 10).keys()
 
 
 def test_running_the_day_again_gives_the_same_bytes(workspace: Path, noisy: dict[str, Any]) -> None:

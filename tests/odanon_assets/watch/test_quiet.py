@@ -1,6 +1,8 @@
 """What plugins print, also while they are removed, is in no log."""
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,13 @@ class Leaky:
         raise ValueError(SECRET)
 
 
+def hushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hush destructors until the end of the test."""
+    for name in ("unraisablehook", "stdout", "stderr", "__stdout__", "__stderr__"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    hush_destructors()
+
+
 def test_a_stage_that_prints_is_not_heard(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -28,8 +37,7 @@ def test_a_stage_that_prints_is_not_heard(
         Leaky()
         return {}
 
-    monkeypatch.setattr("sys.unraisablehook", None)
-    hush_destructors()
+    hushed(monkeypatch)
     monkeypatch.setattr(day, "run_stage", noisy)
     product = small_product(workspace)
     plugins = {"source": None, "engine": None, "staypoints": None}
@@ -39,11 +47,33 @@ def test_a_stage_that_prints_is_not_heard(
     assert SECRET not in out + err
 
 
+AFTERWARDS = f"""
+import sys
+from odanon_assets.watch.quiet import hush_destructors
+
+class Leaky:
+    def __del__(self):
+        print("{SECRET}")
+        print("{SECRET}", file=sys.stderr)
+        sys.stdout.writelines(["{SECRET}"])
+
+hush_destructors()
+hush_destructors()
+first, last = Leaky(), Leaky()
+del first
+print("heard", sys.stdout.isatty())
+"""
+
+
+def test_a_destructor_is_not_heard_after_its_stage_nor_at_the_end_of_the_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("heard False\n", "")
+
+
 def test_what_is_logged_is_heard_without_a_message_of_its_own(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("sys.unraisablehook", None)
-    hush_destructors()
+    hushed(monkeypatch)
     with quiet():
         logging.getLogger("odanon").warning("the metric x is left out")
         Leaky()

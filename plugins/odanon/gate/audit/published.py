@@ -53,8 +53,8 @@ class PublishedMatrix:
     """One matrix of a release: a time window, a segment and the promise it was published under.
 
     `source` names the data it was made from; matrices of different sources have nobody in common to tell apart.
-    `segment` is `all`, or conditions such as `sex=F` or `sex=F,age=25-64` (plain names exclude each other). `load` reads the tables and is called
-    only for matrices that overlap the candidate.
+    `segment` is `all`, or conditions such as `sex=F` or `sex=F,age=25-64`. `load` reads the tables and is called only for matrices that
+    overlap the candidate.
     """
 
     release_id: str
@@ -82,13 +82,19 @@ class PublishedMatrix:
         return self.product, attributes, (self.end - self.start).total_seconds(), self.unit
 
     def overlaps(self, other: "PublishedMatrix") -> bool:
-        """Whether one trip can count in both."""
+        """Whether one trip can count in both.
+
+        Values of one attribute exclude each other within a release alone: another one may call the same people otherwise.
+        """
         mine, theirs = self.conditions, other.conditions
         return (
             self.source == other.source
             and self.start < other.end
             and other.start < self.end
-            and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+            and (
+                self.release_id != other.release_id
+                or all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+            )
         )
 
 
