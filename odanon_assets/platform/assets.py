@@ -30,6 +30,7 @@ from dagster import (
     MetadataValue,
     multi_asset,
 )
+from dagster._core.storage.tags import SCHEDULE_NAME_TAG, SENSOR_NAME_TAG
 from pydantic import Field
 
 from odanon.product import Product
@@ -54,6 +55,7 @@ DAYS_PER_RUN = 30
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
 # A schedule publishes a day every day; what is later than that is shown as overdue.
 _OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
+_TICKS = {SCHEDULE_NAME_TAG, SENSOR_NAME_TAG}  # of runs that the platform asked for by itself
 _Recorded = AssetMaterialization | AssetObservation | AssetCheckEvaluation
 
 
@@ -91,6 +93,7 @@ def product_assets(product: Product) -> AssetsDefinition:
         stages = {key.path[-1] for key in context.selected_asset_keys}
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
         waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
+        unasked = bool(_TICKS & context.run.tags.keys())
         stopped: dict[str, Stopped] = {}
         lineage = Lineage(product, context.log.warning)
         for attempt, pause in enumerate((0, *RETRY_AFTER)):
@@ -124,6 +127,8 @@ def product_assets(product: Product) -> AssetsDefinition:
                 announce_end(product.product, key, refused or ending, note)
             waiting = [key for key, why in stopped.items() if why.transient]
         forget_unreached(context.instance, context.run_id)
+        if unasked:  # the next ticks look again; a person who asks for a day is told that it stopped
+            stopped = {key: why for key, why in stopped.items() if not why.waits}
         if stopped and not trial:
             leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))
