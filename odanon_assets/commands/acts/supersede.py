@@ -38,6 +38,8 @@ def supersede(
     chosen, window = find_product(product), day.date()
     store, lake = open_store(chosen), Lake(default_root())
     act = Act(by, reason) if by is not None and reason is not None else None
+    if chosen.status == "trial":
+        raise OdanonError(f"{product} is on trial and publishes nothing; to go live write status: live in its file")
     standing = store.standings(product).get(window.isoformat())
     if standing not in ("published", "withdrawn"):
         raise OdanonError(_nothing_to_replace(product, window, standing))

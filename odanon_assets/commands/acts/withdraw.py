@@ -40,6 +40,5 @@ def withdraw(
         raise OdanonError(
             f"nothing is withdrawn: {product} {window} {f'is {now} already' if now else 'was never published'}"
         )
-    typer.echo(
-        f"{product} {window} is withdrawn; `odanon supersede` shows whether a corrected release may take its place"
-    )
+    done = "is withdrawn" if taken else "was withdrawn before, and Dagster shows it now"
+    typer.echo(f"{product} {window} {done}; `odanon supersede` shows whether a corrected release may take its place")

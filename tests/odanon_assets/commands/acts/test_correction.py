@@ -8,7 +8,8 @@ from typing import Any
 import gate_town as gate
 import pandas as pd
 import pytest
-from dagster import AssetKey
+from dagster import AssetKey, DagsterEventType, DagsterInstance
+from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 from killing import die, killed
 from typer.testing import CliRunner
 
@@ -21,6 +22,9 @@ from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import open_instance
+from odanon_assets.platform.partitions import asset_key, daily
+from odanon_assets.platform.prometheus import failed_days
+from odanon_assets.platform.recovery import record_published
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
@@ -63,6 +67,12 @@ def town(
     make_month(product, MARCH, store)
     export(store, "town", workspace / "out", [Format.csv], None, None)
     return product, store, workspace
+
+
+def place(product: Product, instance: DagsterInstance) -> AssetPartitionStatus | None:
+    """How the UI shows the day."""
+    shown = instance.get_status_by_partition(asset_key(product, "published"), [str(DAY)], daily(product))
+    return None if shown is None else shown[str(DAY)]
 
 
 def seen(product: Product, store: Store) -> tuple[Any, ...]:
@@ -115,7 +125,15 @@ def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town
     page = store.report(str(store.released("town", DAY)))
     called("report", "--out", str(workspace / "report.html"))
     assert (workspace / "report.html").read_text() == page
+    with open_instance() as instance:
+        record_published(instance, product, [DAY])
     assert "is withdrawn" in called("withdraw", *WHO)
+    with open_instance() as instance:  # the UI shows its place in red, and nobody is called
+        assert place(product, instance) == AssetPartitionStatus.FAILED
+        assert failed_days(product, instance) == []
+        (run,) = instance.get_runs()
+        (failure,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
+    assert "was withdrawn and is not published again by itself" in str(failure.get_dagster_event().event_specific_data)
     assert store.query("select status from windows")["status"].tolist() == ["withdrawn"]
     assert store.query("select * from flows").empty
     assert not month_folder(product, MARCH).exists()
@@ -129,6 +147,8 @@ def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town
     called("supersede", *WHO)
     assert store.standings("town") == {str(DAY): "published"}
     assert store.audit_log()["act"].tolist() == ["publish", "withdraw", "supersede"]
+    with open_instance() as instance:
+        assert place(product, instance) == AssetPartitionStatus.MATERIALIZED
 
 
 @pytest.mark.parametrize(
