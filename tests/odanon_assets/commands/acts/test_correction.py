@@ -30,6 +30,7 @@ from odanon_assets.stores.interface import Store
 
 DAY, MARCH = date(2026, 3, 31), date(2026, 3, 1)
 WHO = ("--by", "Ada", "--reason", "half of the delivery was missing")
+HOMES = ("published", "derived")  # of files for readers
 ROWS, NEWCOMERS = gate.people(250, day=DAY), gate.people(250, day=DAY, seed=5)
 WHOLE = pd.concat([ROWS, NEWCOMERS.assign(person="new " + NEWCOMERS["person"])])
 
@@ -67,6 +68,14 @@ def town(
     make_month(product, MARCH, store)
     export(store, "town", workspace / "out", [Format.csv], None, None)
     return product, store, workspace
+
+
+def shown_metadata(instance: DagsterInstance) -> dict[str, Any]:
+    """What the UI says of the last publication."""
+    event = instance.get_latest_materialization_event(AssetKey(["town", "published"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return {name: value.value for name, value in event.asset_materialization.metadata.items()}
 
 
 def place(product: Product, instance: DagsterInstance) -> AssetPartitionStatus | None:
@@ -116,17 +125,23 @@ def test_a_correction_is_shown_first_and_takes_the_place_only_where_it_concerns_
     assert (month_folder(product, MARCH) / "flows.parquet").exists()  # made again
     assert not (workspace / "out").exists()
     with open_instance() as instance:
-        event = instance.get_latest_materialization_event(AssetKey(["town", "published"]))
-    assert event.asset_materialization.metadata["release_id"].value == second
+        assert shown_metadata(instance)["release_id"] == second
 
 
-def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town: tuple[Product, Store, Path]) -> None:
+def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(
+    town: tuple[Product, Store, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     product, store, workspace = town
     page = store.report(str(store.released("town", DAY)))
     called("report", "--out", str(workspace / "report.html"))
     assert (workspace / "report.html").read_text() == page
+    monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
     with open_instance() as instance:
         record_published(instance, product, [DAY])
+        link = str(shown_metadata(instance)["report"])
+    # The proxy shows both folders under one address.
+    linked = [default_root() / home / link.removeprefix("https://maps.example/published/") for home in HOMES]
+    assert [path.read_text() for path in linked if path.exists()] == [page]
     assert "is withdrawn" in called("withdraw", *WHO)
     with open_instance() as instance:  # the UI shows its place in red, and nobody is called
         assert place(product, instance) == AssetPartitionStatus.FAILED
@@ -134,6 +149,7 @@ def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town
         (run,) = instance.get_runs()
         (failure,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
     assert "was withdrawn and is not published again by itself" in str(failure.get_dagster_event().event_specific_data)
+    assert not any(path.exists() for path in linked)
     assert store.query("select status from windows")["status"].tolist() == ["withdrawn"]
     assert store.query("select * from flows").empty
     assert not month_folder(product, MARCH).exists()
