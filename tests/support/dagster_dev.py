@@ -1,5 +1,6 @@
 """A real `dagster dev` on a workspace of a test, asked through GraphQL and looked at in a browser."""
 
+import base64
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from repository import REPOSITORY
+from websockets.sync.client import connect
 
 LOCATION = 'repositoryName: "__repository__", repositoryLocationName: "odanon_assets.definitions"'
 STATS = """{ assetNodeOrError(assetKey: {path: ["%s", "%s"]}) { ... on AssetNode {
@@ -24,6 +26,7 @@ TICKS = """{ %sOrError(%sSelector: {%s, %sName: "%s"}) { ... on %s { %sState {
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 RELOAD = """mutation { reloadRepositoryLocation(repositoryLocationName: "odanon_assets.definitions") { __typename
     ... on WorkspaceLocationEntry { locationOrLoadError { __typename } } } }"""
+SETTLED_S = 20  # seconds after which a page shows what it has to show
 BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars")
 
 
@@ -103,14 +106,34 @@ class Platform:
         assert answer["locationOrLoadError"]["__typename"] == "RepositoryLocation", answer
 
     def picture(self, page: str, target: Path) -> None:
-        """What a browser shows of a page."""
+        """What a browser shows of a page some seconds after it was asked for: the UI never stops asking."""
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         assert chromium, "there is no chromium: run deploy/setup/chromium.sh"
-        with tempfile.TemporaryDirectory() as profile:
-            own = [f"--user-data-dir={profile}", "--window-size=1500,1000", "--virtual-time-budget=25000"]
-            subprocess.run(
-                [chromium, *BROWSER, *own, f"--screenshot={target}", f"http://127.0.0.1:{self.port}{page}"],
-                check=True,
-                capture_output=True,
-                timeout=180,
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            own = [f"--user-data-dir={profile}", "--remote-debugging-port=0", "--window-size=1500,1000"]
+            browser = subprocess.Popen(
+                [chromium, *BROWSER, *own, f"http://127.0.0.1:{self.port}{page}"],
+                stdout=self.log,
+                stderr=self.log,
+                start_new_session=True,
             )
+            try:
+                port = Path(profile) / "DevToolsActivePort"
+                self.until(lambda: port.exists() and "\n" in port.read_text(), "a browser")
+                time.sleep(SETTLED_S)
+                target.write_bytes(_photographed(port.read_text().split()[0]))
+            finally:
+                os.killpg(browser.pid, signal.SIGKILL)
+                browser.wait()
+
+
+def _photographed(port: str) -> bytes:
+    """A picture of the first page of a browser, over its debugging protocol."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=60) as answer:
+        (page,) = (found for found in json.load(answer) if found["type"] == "page")
+    with connect(page["webSocketDebuggerUrl"], max_size=None, open_timeout=60) as browser:
+        browser.send(json.dumps({"id": 1, "method": "Page.captureScreenshot"}))
+        while True:
+            answer = json.loads(browser.recv(timeout=120))
+            if answer.get("id") == 1:
+                return base64.b64decode(answer["result"]["data"])
