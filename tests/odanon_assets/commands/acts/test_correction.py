@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.commands.acts import correction
+from odanon_assets.commands.acts import correction, withdraw
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
@@ -192,8 +192,12 @@ def test_acts_that_are_killed_are_finished_by_the_same_command(
         patch.setattr(type(store), "withdraw", die)
         killed(lambda: called("withdraw", *WHO))
     assert (store.standings("town"), month_folder(product, MARCH).exists()) == ({str(DAY): "published"}, False)
-    called("withdraw", *WHO)
+    with monkeypatch.context() as patch:
+        patch.setattr(withdraw, "record_withdrawal", die)
+        killed(lambda: called("withdraw", *WHO))
     assert store.standings("town") == {str(DAY): "withdrawn"}
+    assert "was withdrawn before, and Dagster shows it now" in called("withdraw", *WHO)
+    assert "nothing is withdrawn" in refused("withdraw", *WHO)[1]
     assert store.audit_log()["act"].tolist() == ["publish", "supersede", "withdraw"]
     assert not list((workspace / "data").rglob(".odanon-*"))
 
