@@ -26,7 +26,7 @@ TICKS = """{ %sOrError(%sSelector: {%s, %sName: "%s"}) { ... on %s { %sState {
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 RELOAD = """mutation { reloadRepositoryLocation(repositoryLocationName: "odanon_assets.definitions") { __typename
     ... on WorkspaceLocationEntry { locationOrLoadError { __typename } } } }"""
-SETTLED_S = 20  # seconds after which a page shows what it has to show
+SETTLED_S = 30  # seconds after which a page shows what it has to show
 BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars")
 
 
