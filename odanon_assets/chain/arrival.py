@@ -1,11 +1,9 @@
 """Which days of a product wait to be run, and which have changed since they were read."""
 
-import hashlib
 from datetime import date, timedelta
 
 from odanon.product import Product
-from odanon.protocols import TellsState
-from odanon_assets.checks.delivery import days_read, incomplete
+from odanon_assets.checks.delivery import days_read, incomplete, source_state, still_short
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
 
@@ -19,21 +17,13 @@ def has_matrix(product: Product, day: date) -> bool:
 def waits_for(product: Product, lake: Lake, day: date) -> str:
     """Why a day cannot be run yet, empty when it can: its source, and where stays run past midnight the day after, whole.
 
-    Only names, sizes, notes beside files or a small query are looked at (`odanon.traces`), never the traces.
+    Only names, sizes, notes beside files or a small query are looked at (`odanon.traces`), never the traces. What a run has
+    read and found short waits until the source changes.
     """
     for needed in days_read(product, day):
         if not product.source.instance.available(needed):
             return f"the data of {needed} have not arrived"
-    return incomplete(product, lake, day)
-
-
-def source_state(product: Product, day: date) -> str | None:
-    """A digest that changes when the source's files of a day do; None for a source that cannot tell.
-
-    Those of the day after are left out: they grow while it lasts.
-    """
-    source = product.source.instance
-    return hashlib.sha256(source.state([day]).encode()).hexdigest() if isinstance(source, TellsState) else None
+    return incomplete(product, lake, day) or still_short(product, lake, day)
 
 
 def waiting_days(product: Product, store: Store, today: date) -> list[date]:

@@ -17,9 +17,9 @@ from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES, run_stage
 from odanon_assets.chain.traces import traces
-from odanon_assets.checks.catalogue import checks_of
+from odanon_assets.checks.catalogue import OF_THE_GATE, checks_of
 from odanon_assets.checks.check import Check
-from odanon_assets.checks.delivery import COMPLETE, incomplete
+from odanon_assets.checks.delivery import COMPLETE, incomplete, note_short
 from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
@@ -28,6 +28,7 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.lake.trials import Outcome, outcome_of, write_refused
 from odanon_assets.publisher.process import PublisherError
 from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import closed, taken_back
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 from odanon_assets.watch.quiet import quiet
@@ -56,12 +57,14 @@ class Checked:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Why a day goes no further. A transient trouble is worth another try; everything else is for people to repair."""
+    """Why a day goes no further. A transient trouble is worth another try, a day that was not delivered whole `waits` for
+    the rest; everything else is for people to repair."""
 
     stage: str
     sentence: str
     transient: bool = False
     trace: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,17 +94,14 @@ def run_day(
 
     The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
     day is counted and the day left as it is (PRIVACY rule 11). A trial works beside all that, in partitions of its own.
-    A day that was not delivered whole is not begun, unless somebody accepts that.
+    A day that was not delivered whole is not begun, unless somebody accepts that, nor is one that was taken back.
     """
     lake = Lake(default_root(), trial)
     lake.sweep()
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
-        if not accept_incomplete and "traces" in stages and (why := _unready(product, lake, day)):
-            events: Iterator[Event] = iter([Stopped("traces", f"the day is not complete: {why}{_ACCEPT}")])
-        else:
-            events = _stages(product, lake, day, stages, checks, plugins, accept_incomplete=accept_incomplete)
+        events = _begun(product, lake, day, stages, checks, plugins, accept_incomplete=accept_incomplete)
         yield from _tried(product, lake, day, events) if trial else events
 
 
@@ -122,7 +122,7 @@ def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> 
         yield replace(ended, checks=tuple(checks))
 
 
-def _stages(
+def _begun(
     product: Product,
     lake: Lake,
     day: date,
@@ -132,9 +132,41 @@ def _stages(
     *,
     accept_incomplete: bool,
 ) -> Iterator[Event]:
-    for stage in (stage for stage in STAGES if stage.name in stages or any(of == stage.name for of, _ in checks)):
-        announce(product.product, stage.name, day.isoformat())
+    """The stages of a day that may be begun; one that is published is read again whatever comes, to count it."""
+    try:
+        standing = None if lake.trial else open_store(product).standings(product.product).get(day.isoformat())
+        accepted = accept_incomplete or standing == "published"
+        why = "" if accepted or "traces" not in stages else incomplete(product, lake, day)
+    except Exception as error:
+        yield _stopped(STAGES[0].name, error)
+        return
+    if standing in ("withdrawn", "purged") and "published" in stages:
+        answer = taken_back if standing == "withdrawn" else closed
+        yield Stopped("published", str(answer(product.product, day)))
+    elif why:
+        yield Stopped("traces", f"the day is not complete: {why}{_ACCEPT}", waits=True)
+    else:
+        yield from _stages(product, lake, day, stages, checks, plugins, accepted=accepted)
+
+
+def _stages(
+    product: Product,
+    lake: Lake,
+    day: date,
+    stages: set[str],
+    checks: set[tuple[str, str]],
+    plugins: dict[str, Any],
+    *,
+    accepted: bool,
+) -> Iterator[Event]:
+    for stage in STAGES:
         try:
+            if stage.name not in stages and not any(of == stage.name for of, _ in checks):
+                if "published" in stages and (why := _objection(product, lake, day, stage.name, accepted=accepted)):
+                    yield Stopped(stage.name, why)
+                    return
+                continue
+            announce(product.product, stage.name, day.isoformat())
             if stage.name in stages:
                 wanted = {name: plugins[name] for name in stage.plugins}
                 with quiet():
@@ -148,31 +180,39 @@ def _stages(
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
                 yield Made(stage.name, figures)
-            for check in _held(checks_of(product), accept_incomplete=accept_incomplete):
+            for check in _held(checks_of(product), accepted=accepted):
                 if (check.stage, check.name) in checks and check.stage == stage.name:
                     with quiet():
                         verdict = check.run(product, lake, day)
                     yield Checked(check, verdict)
+                    short = check is COMPLETE and not verdict.passed
+                    if check.name == COMPLETE.name:
+                        note_short(product, lake, day, verdict.sentence if short else "")
                     if check.blocking and not verdict.passed:
-                        yield Stopped(stage.name, f"check {check.name} failed: {verdict.sentence}")
+                        yield Stopped(stage.name, f"check {check.name} failed: {verdict.sentence}", waits=short)
                         return
         except Exception as error:
             yield _stopped(stage.name, error)
             return
 
 
-def _unready(product: Product, lake: Lake, day: date) -> str:
-    """Why a day should not be begun; one that is published is read again whatever comes, to count it."""
-    why = incomplete(product, lake, day)
-    shown = bool(why) and not lake.trial and open_store(product).released(product.product, day) is not None
-    return "" if shown else why
+def _objection(product: Product, lake: Lake, day: date, stage: str, *, accepted: bool) -> str:
+    """What the checks that can stop a day say of a stage that another run has made; empty if nothing.
+
+    A blocking check of Dagster holds inside its run only: the stages after it can be asked for alone.
+    """
+    for check in _held(checks_of(product), accepted=accepted):
+        if check.stage == stage and check.blocking and check.name not in OF_THE_GATE:
+            with quiet():
+                verdict = check.run(product, lake, day)
+            if not verdict.passed:
+                return f"check {check.name} failed: {verdict.sentence}"
+    return ""
 
 
-def _held(checks: tuple[Check, ...], *, accept_incomplete: bool) -> tuple[Check, ...]:
+def _held(checks: tuple[Check, ...], *, accepted: bool) -> tuple[Check, ...]:
     """The checks with their power to stop a day; what somebody has accepted only warns."""
-    return tuple(
-        replace(check, blocking=False) if accept_incomplete and check is COMPLETE else check for check in checks
-    )
+    return tuple(replace(check, blocking=False) if accepted and check is COMPLETE else check for check in checks)
 
 
 def _measured(product: Product, stage: str, day: date, plugins: dict[str, Any], *, trial: bool) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from odanon.reading.persons import spelling_of
 from odanon.reading.pseudonym import pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
 from odanon.trips.ready import validate_od, validate_trips
-from odanon_assets.chain.arrival import source_state
 from odanon_assets.chain.people import write_people
-from odanon_assets.checks.delivery import BYTES, delivered_bytes
+from odanon_assets.checks.delivery import BYTES, delivered_bytes, source_state
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import what_is_read, write_origin

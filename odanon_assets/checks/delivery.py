@@ -1,22 +1,28 @@
 """Whether what was delivered of a day is whole, on the terms of its product's file: before it is read, and after.
 
+A day that was read and found short is noted, so that schedule and sensors ask for it again when its source has changed.
 Sentences tell limits and names of notes; no counts of rows, nor shares from which one could be told.
 """
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from odanon.checking import Verdict
 from odanon.plugin import format_duration
 from odanon.product import Product
 from odanon.product.model import Arrival
-from odanon.protocols import ListsFiles
+from odanon.protocols import ListsFiles, TellsState
 from odanon.reading.delivery import Delivery
 from odanon.reading.files import dated
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.history import usual
-from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.lake import Lake, write_figures
 
+_SHORT = "short"  # where the working area keeps the notes
 BYTES = "source_bytes"  # the figure of the traces that says how large the files of the day were
 
 
@@ -30,6 +36,48 @@ def delivered_bytes(product: Product, day: date) -> int | None:
     """The size of a day's files; None for a source that lists none."""
     source = product.source.instance
     return sum(delivery.size for delivery in source.delivered(day)) if isinstance(source, ListsFiles) else None
+
+
+def source_state(product: Product, day: date) -> str | None:
+    """A digest that changes when the source's files of a day do; None for a source that cannot tell.
+
+    Those of the day after are left out: they grow while it lasts.
+    """
+    source = product.source.instance
+    return hashlib.sha256(source.state([day]).encode()).hexdigest() if isinstance(source, TellsState) else None
+
+
+def note_short(product: Product, lake: Lake, day: date, why: str) -> None:
+    """Keep why a day that was read is not whole; without a reason, forget what was noted."""
+    if why:
+        read = lake.figures(product.product, "traces", day).get("source_state")
+        with lake.new(product.product, _SHORT, day) as folder:
+            write_figures(folder, {"why": why, "read": _asked(product, read)})
+    elif (noted := lake.folder(product.product, _SHORT, day)).is_dir():
+        shutil.rmtree(noted, ignore_errors=True)
+
+
+def found_short(product: Product, lake: Lake, day: date) -> bool:
+    """Whether a day was read last and found short."""
+    return lake.folder(product.product, _SHORT, day).is_dir()
+
+
+def still_short(product: Product, lake: Lake, day: date) -> str:
+    """Why a day that was read is not whole, while neither its source nor the product's file has changed since.
+
+    A source that cannot tell has to be read again, so nothing is known of it.
+    """
+    noted: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        noted = json.loads((lake.folder(product.product, _SHORT, day) / "figures.json").read_text())
+    state = source_state(product, day) if noted else None
+    return noted["why"] if state is not None and noted["read"] == _asked(product, state) else ""
+
+
+def _asked(product: Product, state: str | None) -> str:
+    """What decides whether a day is short: what its source holds, how it is read, and the terms."""
+    told = [state, *(product.model_dump(mode="json")[name] for name in ("source", "arrival", "timezone"))]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def incomplete(product: Product, lake: Lake, day: date) -> str:

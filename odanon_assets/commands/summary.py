@@ -71,11 +71,12 @@ def print_trial(console: Console, product: Product, days: list[date]) -> None:
     count = f"{len(good)} of {len(days)} days" if len(days) > 1 else f"{days[0]}" if good else "nothing"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — a trial, nothing is published; {count} would be", highlight=False)
-    if good:
-        latest = good[-1]
-        console.print(f"  the latest, {latest.day}, {latest.sentence}:", highlight=False, soft_wrap=True)
-        report = ("report", f"{_short(latest.folder)}/report.html (restricted)")
-        _print_rows(console, (*_figures(latest.manifest), report))
+    if not good:
+        return
+    latest = good[-1]
+    console.print(f"  the latest, {latest.day}, {latest.sentence}:", highlight=False, soft_wrap=True)
+    report = ("report", f"{_short(latest.folder)}/report.html (restricted)")
+    _print_rows(console, (*_figures(latest.manifest), report))
     console.print("\nNext:")
     live = (
         "run the same command without --trial"

@@ -170,6 +170,7 @@ class Lake:
     def _note_deletion(self, product: str, day: date, by_name: str, reason: str) -> None:
         line = {"product": product, "day": day.isoformat(), "by_name": by_name, "reason": reason}
         with (self.root / "deletions.jsonl").open("a", encoding="utf-8") as log:
+            os.fchmod(log.fileno(), 0o600)
             log.write(json.dumps({"at": datetime.now(UTC).isoformat(), **line}) + "\n")
             log.flush()
             os.fsync(log.fileno())

@@ -10,6 +10,7 @@ partition turns green or red for what readers never see.
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 
 from dagster import (
@@ -30,6 +31,7 @@ from dagster import (
     MetadataValue,
     multi_asset,
 )
+from dagster._core.storage.tags import SCHEDULE_NAME_TAG, SENSOR_NAME_TAG
 from pydantic import Field
 
 from odanon.product import Product
@@ -37,6 +39,7 @@ from odanon_assets.chain.day import Checked, Event, Made, Stopped, Tried, run_da
 from odanon_assets.chain.stages import STAGES, Stage
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
+from odanon_assets.checks.delivery import COMPLETE
 from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
 from odanon_assets.platform.derived_assets import segment_events
@@ -54,6 +57,7 @@ DAYS_PER_RUN = 30
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
 # A schedule publishes a day every day; what is later than that is shown as overdue.
 _OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
+_TICKS = {SCHEDULE_NAME_TAG, SENSOR_NAME_TAG}  # of runs that the platform asked for by itself
 _Recorded = AssetMaterialization | AssetObservation | AssetCheckEvaluation
 
 
@@ -91,6 +95,7 @@ def product_assets(product: Product) -> AssetsDefinition:
         stages = {key.path[-1] for key in context.selected_asset_keys}
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
         waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
+        unasked = bool(_TICKS & context.run.tags.keys())
         stopped: dict[str, Stopped] = {}
         lineage = Lineage(product, context.log.warning)
         for attempt, pause in enumerate((0, *RETRY_AFTER)):
@@ -106,7 +111,7 @@ def product_assets(product: Product) -> AssetsDefinition:
                 )
                 if not trial:  # catalogues hear of what was made, not of what might be
                     events = lineage.follow(day, f"{context.run_id}/{key}/{attempt}", events)
-                for event in events:
+                for event in map(_waiting, events) if unasked else events:
                     match event:
                         case Stopped(_, sentence, trace=trace):
                             stopped[key] = event
@@ -124,11 +129,21 @@ def product_assets(product: Product) -> AssetsDefinition:
                 announce_end(product.product, key, refused or ending, note)
             waiting = [key for key, why in stopped.items() if why.transient]
         forget_unreached(context.instance, context.run_id)
+        if unasked:  # the next ticks look again; a person who asks for a day is told that it stopped
+            stopped = {key: why for key, why in stopped.items() if not why.waits}
         if stopped and not trial:
             leave_to_people(context.instance, context.run_id)
             raise _failure(product, stopped, len(context.partition_keys))
 
     return days
+
+
+def _waiting(event: Event) -> Event:
+    """The check that finds a day short as a run keeps it that fails for no such day: Dagster fails those whose blocking check fails."""
+    match event:
+        case Checked(check, verdict) if check is COMPLETE:
+            return Checked(replace(check, blocking=False), verdict)
+    return event
 
 
 def _ending(stop: Stopped | None, *, last: bool) -> str:

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
 
-from dagster import DagsterInstance, JobDefinition
+from dagster import AssetObservation, DagsterInstance, JobDefinition, MetadataValue
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from odanon.databases import advice, error_type, sqlstate
@@ -21,7 +21,8 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.platform.assets import DAYS_PER_RUN, step_name
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.derived_assets import record_segments
-from odanon_assets.platform.recovery import record_published, report_lost_runs
+from odanon_assets.platform.partitions import asset_key
+from odanon_assets.platform.recovery import WITHDRAWN_TAG, record_published, report_lost_runs, shown_withdrawn
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Standing
 from odanon_assets.watch.progress import listening
@@ -85,6 +86,32 @@ def run_days(
         for month in complete_months(product, days, store.windows(product.product)):
             if not is_current(product, month, store):  # also when its days were published before a kill
                 month_job.execute_in_process(partition_key=month.isoformat(), instance=instance, run_config=_QUIET)
+
+
+def record_withdrawal(instance: DagsterInstance, product: Product, day: date) -> bool:
+    """Show in Dagster that what a day published was taken back, with its month; whether it was not shown before.
+
+    Dagster's own stores forget no partition, so it is asked for the day once more and refused: its place turns red.
+    """
+    key, told = day.isoformat(), {"status": MetadataValue.text("withdrawn")}
+    if not has_matrix(product, day) or key in shown_withdrawn(product, instance):
+        return False
+    month = day.replace(day=1).isoformat()
+    for name, partition in (("published", key), ("monthly", month)):
+        if partition in instance.get_materialized_partitions(asset_key(product, name)):
+            instance.report_runless_asset_event(
+                AssetObservation(asset_key(product, name), partition=partition, metadata=told)
+            )
+    live = product.model_copy(update={"status": "live"})  # of a product that is back on trial too
+    build_definitions([live]).resolve_job_def(product.slug).execute_in_process(
+        partition_key=key,
+        asset_selection=[asset_key(product, "published")],
+        instance=instance,
+        run_config=_QUIET,
+        tags={WITHDRAWN_TAG: "true"},
+        raise_on_error=False,
+    )
+    return True
 
 
 def complete_months(product: Product, days: list[date], published: list[str]) -> list[date]:

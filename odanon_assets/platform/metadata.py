@@ -29,7 +29,8 @@ from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 
-PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the folder `published`, for links to reports
+# Where a web server shows reports: those in `published` and, of stores without files, the copies in `derived`.
+PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"
 _SHOWN_AS = {"min_persons": "min_people"}  # a band's edge, no count
 _RESTRICTED = {figure.name for figure in RISKS if figure.public is None}
 # What is told of every stage.
@@ -80,18 +81,22 @@ def _of_true_numbers(figure: Figure) -> bool:
 
 
 def report_metadata(product: Product, stage: str, day: date, figures: dict[str, Any]) -> dict[str, MetadataValue]:
-    """A link to the report of a day that was published where its files are served over the web, else its path."""
+    """A link to the report of a day that was published where reports are served over the web, else its path."""
     if stage != "published":
         return {}
     release, served = figures["release_id"], os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
-    if "folder" not in figures:
-        try:
-            return {"report": MetadataValue.path(report_copy(open_store(product), product.product, day, release))}
-        except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
-            return {}
-    if served:
-        return {"report": MetadataValue.url(f"{served}/{product.product}/releases/{release}/{REPORT}")}
-    return {"report": MetadataValue.path(Path(figures["folder"]) / REPORT)}
+    try:
+        path = (
+            Path(figures["folder"]) / REPORT
+            if "folder" in figures
+            else report_copy(open_store(product), product.product, day, release)
+        )
+    except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
+        return {}
+    if not served:
+        return {"report": MetadataValue.path(path)}
+    place = f"releases/{release}" if "folder" in figures else path.parent.name
+    return {"report": MetadataValue.url(f"{served}/{product.product}/{place}/{REPORT}")}
 
 
 def table_metadata(product: Product, stage: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionRecordStatus,
 )
 
+from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.checks.catalogue import checks_of
@@ -22,6 +23,7 @@ from odanon_assets.stores.choice import open_store
 
 _HELP = {
     "odanon_product_broken": "product files that cannot be used; `odanon check` says why",
+    "odanon_store_reachable": "whether the store of a product could be asked; if not, its days are not told",
     "odanon_published_days": "days that show a release",
     "odanon_withdrawn_days": "days whose release was taken back and not replaced",
     "odanon_last_published_day_seconds": "start of the latest published day, seconds since 1970",
@@ -65,8 +67,13 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def product_samples(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    """Everything that is told of a product."""
-    yield from _releases(product)
+    """Everything that is told of a product; of one whose store cannot be asked, what Dagster knows."""
+    try:
+        told = list(_releases(product))
+    except OdanonError:
+        told = []
+    yield Sample("odanon_store_reachable", {"product": product.product}, float(bool(told)))
+    yield from told
     yield from _stages(product, instance)
     yield from _checks(product, instance)
     yield Sample("odanon_failed_days", {"product": product.product}, len(failed_days(product, instance)))

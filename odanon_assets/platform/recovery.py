@@ -12,13 +12,11 @@ from pathlib import Path
 from dagster import (
     AssetKey,
     AssetMaterialization,
-    AssetObservation,
     DagsterEventType,
     DagsterInstance,
     DagsterRun,
     DagsterRunStatus,
     EventRecordsFilter,
-    MetadataValue,
     RunsFilter,
 )
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
@@ -34,6 +32,7 @@ from odanon_assets.platform.metadata import report_metadata, stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
 TRIAL_TAG = "odanon/trial"  # of runs that publish nothing
+WITHDRAWN_TAG = "odanon/withdrawn"  # of runs that show that a day was taken back
 WORKER_TAG = "odanon/worker"  # host, id and start of the process that works on a run
 _LATEST_EVENTS = 100  # of a day, that are looked through for a run that was no trial
 _LAST_STAGE = "published"
@@ -56,8 +55,19 @@ def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
 def attempts(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
     """Days that a run wanted to publish, and did not, since they were last published, with the latest such run.
 
-    Runs that were deleted and trials, which want nothing of the kind, do not count.
+    Runs that were deleted do not count, nor those that want nothing of the kind: trials, and what shows a withdrawal.
     """
+    found = _unpublished(product, instance)
+    return {day: run for day, run in found.items() if WITHDRAWN_TAG not in run.tags}
+
+
+def shown_withdrawn(product: Product, instance: DagsterInstance) -> set[str]:
+    """Days whose place in the UI says that what they published was taken back."""
+    return {day for day, run in _unpublished(product, instance).items() if WITHDRAWN_TAG in run.tags}
+
+
+def _unpublished(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
+    """The latest run, trials apart, of each day that has not been published by it or since."""
     key = asset_key(product, _LAST_STAGE)
     latest = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
         key
@@ -154,13 +164,6 @@ def record_published(instance: DagsterInstance, product: Product, days: Iterable
                 }
                 made = AssetMaterialization(key, partition=day.isoformat(), metadata=metadata)
                 instance.report_runless_asset_event(made)
-
-
-def record_withdrawal(instance: DagsterInstance, product: Product, day: date) -> None:
-    """Tell Dagster that what a day published was taken back."""
-    metadata = {"status": MetadataValue.text("withdrawn")}
-    observed = AssetObservation(asset_key(product, _LAST_STAGE), partition=day.isoformat(), metadata=metadata)
-    instance.report_runless_asset_event(observed)
 
 
 def begin(instance: DagsterInstance, run_id: str, *, trial: bool) -> None:

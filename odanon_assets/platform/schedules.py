@@ -17,6 +17,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from odanon.product import Product
 from odanon_assets.chain.arrival import has_matrix, waiting_days, waits_for
+from odanon_assets.checks.delivery import found_short
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.lake.trials import outcomes
@@ -88,7 +89,8 @@ def _skipped(product: Product, day: date) -> str:
 
 
 def _left(product: Product, context: ScheduleEvaluationContext, due: date) -> list[date]:
-    """Days before the one that is due that waited when they were, and were not begun since: a tick asks for them again."""
+    """Days before the one that is due that waited when they were, and were not begun since or found short when they were
+    read: a tick asks for them again."""
     if product.arrival is None:
         return []
     on_trial = product.status == "trial"
@@ -96,7 +98,7 @@ def _left(product: Product, context: ScheduleEvaluationContext, due: date) -> li
         {*map(str, outcomes(default_root(), product.product))} if on_trial else {*attempts(product, context.instance)}
     )
     waiting = waiting_days(product, open_store(product), due)
-    return [day for day in waiting if day.isoformat() not in begun]
+    return [day for day in waiting if day.isoformat() not in begun or found_short(product, lake_of(product), day)]
 
 
 def told_waiting(reasons: Mapping[date, str], failed: int = 0) -> str:

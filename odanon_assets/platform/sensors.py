@@ -24,9 +24,10 @@ from odanon.notify.alert import Alert
 from odanon.product import Product
 from odanon.protocols import TellsState
 from odanon_assets.chain.arrival import changed_days, waiting_days, waits_for
+from odanon_assets.checks.delivery import found_short, source_state
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.recovery import report_lost_runs
+from odanon_assets.platform.recovery import WITHDRAWN_TAG, report_lost_runs
 from odanon_assets.platform.schedules import DAILY, acts_on, lake_of, told_waiting
 from odanon_assets.stores.choice import open_store
 
@@ -50,8 +51,9 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         requested = set((context.cursor or "").split())
         waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
         keys = {_arrival_key(product, day): day for day in waiting}
+        reasons = {key: waits_for(product, lake_of(product), day) for key, day in keys.items()}
         # A day that failed is not asked for again: people repair it and retry.
-        reasons = {key: waits_for(product, lake_of(product), day) for key, day in keys.items() if key not in requested}
+        reasons = {key: why for key, why in reasons.items() if why or key not in requested}
         fresh = [key for key, why in reasons.items() if not why]
         context.update_cursor(" ".join(sorted(requested & keys.keys() | set(fresh))))
         if not fresh:
@@ -62,8 +64,11 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
 
 
 def _arrival_key(product: Product, day: date) -> str:
-    """What names the request for a day; one that was tried is asked for again when its product goes live."""
-    return f"{'arrival' if product.status == 'live' else 'trial'}-{day}"
+    """What names the request for a day; one that was tried is asked for again when its product goes live, and one that
+    was short when its source has changed."""
+    state = source_state(product, day) if found_short(product, lake_of(product), day) else None
+    again = "" if state is None else f"-{state[:12]}"
+    return f"{'arrival' if product.status == 'live' else 'trial'}-{day}{again}"
 
 
 def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition | None:
@@ -105,8 +110,9 @@ def alert_sensor(products: list[Product]) -> SensorDefinition:
         description="Passes failed runs that are not tried again on to the notifiers that product files name.",
     )
     def alerts(context: RunFailureSensorContext) -> None:
-        if context.dagster_run.tags.get(WILL_RETRY_TAG) == "true":
-            return  # another run goes on by itself; people are told if that fails too
+        tags = context.dagster_run.tags
+        if tags.get(WILL_RETRY_TAG) == "true" or WITHDRAWN_TAG in tags:
+            return  # another run goes on by itself, and people are told if that fails too; or a person did it knowingly
         keys = context.dagster_run.asset_selection or frozenset()
         slugs = {key.path[0] for key in keys} | {context.dagster_run.job_name}
         for product in (by_slug[slug] for slug in sorted(slugs) if slug in by_slug):

@@ -278,7 +278,7 @@ class EmbeddedStore:
         return shown if shown.exists() else self._restricted_manifest(product, release)
 
     def _restricted_manifest(self, product: str, release: str) -> Path:
-        return self.root / "audit" / product / "withdrawn" / f"{release}.json"
+        return self._restricted(product) / "withdrawn" / f"{release}.json"
 
     def _notes(self, product: str, window_start: date | str) -> dict[str, dict[str, Any]]:
         """Who did each act of a window, and why: beside what is public, not in it (PRIVACY rule 27)."""
@@ -286,12 +286,17 @@ class EmbeddedStore:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def _notes_path(self, product: str, window_start: date | str) -> Path:
-        return self.root / "audit" / product / f"{window_start}.json"
+        return self._restricted(product) / f"{window_start}.json"
+
+    def _restricted(self, product: str) -> Path:
+        return self.root / "audit" / product
 
     def _point(self, product: str, window_start: date, release: str | None, history: list[Entry]) -> None:
         """Write who and why first, then the pointer, which makes the act true."""
         fresh = {key_of(entry): {name: entry[name] for name in WHO if name in entry} for entry in history}
         notes = {**self._notes(product, window_start), **{key: note for key, note in fresh.items() if note}}
+        (self.root / "audit").mkdir(parents=True, exist_ok=True)
+        (self.root / "audit").chmod(0o700)  # not for a web server that shows what is published
         write_text(self._notes_path(product, window_start), to_json(notes))
         acts = [{name: value for name, value in entry.items() if name not in WHO} for entry in history]
         pointer: dict[str, Any] = {"release_id": release, "status": standing_of(history), "history": acts}

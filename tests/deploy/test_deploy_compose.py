@@ -68,10 +68,10 @@ def test_secrets_are_files_and_each_goes_only_where_it_is_needed() -> None:
     assert holders == {
         "postgres_password": {"db", "migrate", "users", "restore"},
         "publisher_password": {"users", "code"},
-        "steward_password": {"users", "steward"},
+        "steward_password": {"users", "steward", "correction"},
         "backup_password": {"users", "backup"},
-        "dagster_password": {"users", "code", "webserver", "daemon"},
-        "pseudonym_key": {"code"},
+        "dagster_password": {"users", "code", "webserver", "daemon", "correction"},
+        "pseudonym_key": {"code", "correction"},
         "htpasswd": {"proxy"},
         "tls_certificate": {"proxy"},
         "tls_key": {"proxy"},
@@ -83,7 +83,7 @@ def test_only_the_proxy_is_published_and_only_the_proxy_meets_the_webserver() ->
     assert SERVICES["proxy"]["ports"][0].startswith("${ODANON_LISTEN:-127.0.0.1}:")
     on = {network: {n for n, s in SERVICES.items() if network in s["networks"]} for network in WHOLE["networks"]}
     assert on["edge"] == {"proxy", "webserver"}
-    assert on["outside"] == {"code"}
+    assert on["outside"] == {"code", "correction"}
     assert WHOLE["networks"]["core"]["internal"] is True
     assert on["core"] == set(SERVICES) - {"proxy"}
 

@@ -100,7 +100,7 @@ def test_the_services_of_compose_come_up_from_the_image_and_publish_a_day_behind
 
         secrets = with_login(deployed.secrets, tmp_path / "known", LOGIN)
         place, web = DEPLOY / "compose" / "proxy-place.conf", int(stack.places["3000"])
-        with running_proxy(tmp_path / "proxy", secrets, place, web, free_port()) as proxy:
+        with running_proxy(tmp_path / "proxy", secrets, place, web, free_port(), stack.folder / "lib/data") as proxy:
             assert asked(proxy + "/healthz")[0] == 204
             assert asked(proxy + "/server_info")[0] == 401
             status, answer, _ = asked(proxy + "/server_info", LOGIN)

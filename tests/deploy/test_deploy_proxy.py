@@ -44,11 +44,16 @@ def webserver() -> Iterator[int]:
     server.shutdown()
 
 
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: Any) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
 @pytest.fixture(scope="module", params=["compose", "systemd"])
-def proxy(request: Any, tmp_path_factory: Any, secrets: Path, webserver: int) -> Iterator[str]:
+def proxy(request: Any, tmp_path_factory: Any, secrets: Path, webserver: int, data: Path) -> Iterator[str]:
     folder, port = tmp_path_factory.mktemp("proxy"), free_port()
     known = with_login(secrets, tmp_path_factory.mktemp("known"), LOGIN)
-    with running_proxy(folder, known, DEPLOY / request.param / "proxy-place.conf", webserver, port) as address:
+    with running_proxy(folder, known, DEPLOY / request.param / "proxy-place.conf", webserver, port, data) as address:
         yield address
 
 
@@ -69,6 +74,29 @@ def test_with_the_login_the_webserver_answers_and_does_not_see_it(proxy: str) ->
     assert headers["X-Frame-Options"] == "DENY"
     assert "max-age" in headers["Strict-Transport-Security"]
     assert "/" not in headers["Server"]  # no version
+
+
+def test_reports_are_shown_to_who_logs_in_and_nothing_else_of_the_data_is(proxy: str, data: Path) -> None:
+    copied, own = "/published/small/report=2026-03-02/report.html", "/published/demo/releases/demo-1/report.html"
+    for kept in (
+        "derived" + copied.removeprefix("/published"),
+        own[1:],
+        "work/report.html",
+        "derived/small/figures.json",
+    ):
+        (data / kept).parent.mkdir(parents=True, exist_ok=True)
+        (data / kept).write_text(f"this is {kept}")
+    assert asked(proxy + copied)[0] == 401
+    assert asked(proxy + copied, LOGIN)[1] == "this is derived/small/report=2026-03-02/report.html"
+    assert asked(proxy + own, LOGIN)[1] == "this is published/demo/releases/demo-1/report.html"
+    for wrong in (
+        "/published/../work/report.html",
+        "/published/small/../../work/report.html",
+        "/derived/small/figures.json",
+    ):
+        assert "this is" not in asked(proxy + wrong, LOGIN)[1]
+    (data / "derived/small/report=2026-03-02/report.html").unlink()  # its release was withdrawn
+    assert asked(proxy + copied, LOGIN)[0] == 404
 
 
 def test_web_sockets_of_the_interface_pass(proxy: str) -> None:

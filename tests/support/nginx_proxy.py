@@ -40,9 +40,9 @@ def with_login(secrets: Path, folder: Path, login: str) -> Path:
 
 
 @contextmanager
-def running_proxy(folder: Path, secrets: Path, place: Path, webserver: int, port: int) -> Iterator[str]:
-    """The address of nginx in front of a webserver."""
-    command = _configured(folder, secrets, place, webserver, port)
+def running_proxy(folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path) -> Iterator[str]:
+    """The address of nginx in front of a webserver and beside a data root."""
+    command = _configured(folder, secrets, place, webserver, port, data)
     tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert tested.returncode == 0, tested.stderr
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -60,7 +60,7 @@ def running_proxy(folder: Path, secrets: Path, place: Path, webserver: int, port
         running.wait()
 
 
-def _configured(folder: Path, secrets: Path, place: Path, webserver: int, port: int) -> list[str]:
+def _configured(folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path) -> list[str]:
     """The command that starts nginx with the files of deploy/, moved to this machine's ports and folders."""
     (folder / "conf.d").mkdir(parents=True)
     site = (DEPLOY / "proxy" / "odanon.conf").read_text().replace("listen 8443", f"listen 127.0.0.1:{port}")
@@ -70,6 +70,7 @@ def _configured(folder: Path, secrets: Path, place: Path, webserver: int, port: 
         ("127.0.0.1:3000", f"127.0.0.1:{webserver}"),
         ("/run/secrets", secrets),
         ("/etc/odanon", secrets),
+        ("/var/lib/odanon/data", data),
     ):
         moved = moved.replace(there, str(here))
     (folder / "conf.d" / "place.conf").write_text(moved)

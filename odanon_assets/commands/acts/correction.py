@@ -13,7 +13,7 @@ from typing import Any
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.stages import STAGES
-from odanon_assets.checks.catalogue import checks_of
+from odanon_assets.checks.catalogue import OF_THE_GATE, checks_of
 from odanon_assets.checks.delivery import incomplete
 from odanon_assets.gate.decision import objections
 from odanon_assets.lake.files import link
@@ -25,7 +25,6 @@ from odanon_assets.watch.quiet import quiet
 
 _BEFORE_PUBLICATION = STAGES[:-1]
 _TRACES = STAGES[0].name
-_OF_THE_GATE = ("verifier", "auditor")  # checks that tell early what the gate is asked anyway
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _beside(lake: Lake, folder: Path) -> Lake:
 
 def _run(product: Product, lake: Lake, day: date) -> None:
     """Every stage before publication with the checks that can stop a day."""
-    blocking = [check for check in checks_of(product) if check.blocking and check.name not in _OF_THE_GATE]
+    blocking = [check for check in checks_of(product) if check.blocking and check.name not in OF_THE_GATE]
     for stage in _BEFORE_PUBLICATION:
         with quiet():
             stage.run(product, lake, day, **{name: getattr(product, name).instance for name in stage.plugins})

@@ -38,6 +38,8 @@ def supersede(
     chosen, window = find_product(product), day.date()
     store, lake = open_store(chosen), Lake(default_root())
     act = Act(by, reason) if by is not None and reason is not None else None
+    if chosen.status == "trial":
+        raise OdanonError(f"{product} is on trial and publishes nothing; to go live write status: live in its file")
     standing = store.standings(product).get(window.isoformat())
     if standing not in ("published", "withdrawn"):
         raise OdanonError(_nothing_to_replace(product, window, standing))
@@ -59,9 +61,7 @@ def supersede(
         if act is None:
             raise OdanonError(f"{product} {window} stays as it is, {standing}; to replace it give --by and --reason")
         made.publish(act)
-    with open_instance() as instance:
-        record_published(instance, chosen, [window], again=True)
-        record_segments(instance, chosen, [window], again=True)
+    _record(chosen, window)
     _make_months(chosen, window, store)
     typer.echo(f"{product} {window} shows {made.release_id}")
 
@@ -91,7 +91,15 @@ def _finish(made: Correction, store: Store) -> None:
         raise OdanonError(
             f"{what} stays as it is: its source and its product file give {made.release_id}, which it shows"
         )
+    _record(made.product, made.day)
     typer.echo(f"{what} shows {made.release_id}; what an act that was cut off left undone is done")
+
+
+def _record(product: Product, window: date) -> None:
+    """Tell Dagster what the window shows now."""
+    with open_instance() as instance:
+        record_published(instance, product, [window], again=True)
+        record_segments(instance, product, [window], again=True)
 
 
 def _make_months(product: Product, window: date, store: Store) -> int:

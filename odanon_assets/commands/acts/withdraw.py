@@ -10,8 +10,7 @@ from odanon_assets.commands.shared import ByName, ProductName, Reason, find_prod
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.launch import open_instance
-from odanon_assets.platform.recovery import record_withdrawal
+from odanon_assets.platform.launch import open_instance, record_withdrawal
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
@@ -31,13 +30,15 @@ def withdraw(
     chosen, window, act = find_product(product), day.date(), Act(by, reason)
     store = open_store(chosen)
     Lake(default_root()).sweep()
-    if not Derived(default_root()).withdraw_release(store, product, window, act):
-        now = store.standings(product).get(window.isoformat())
+    taken = Derived(default_root()).withdraw_release(store, product, window, act)
+    now = store.standings(product).get(window.isoformat())
+    told = False
+    if now == "withdrawn":  # also what an act that was cut off has not told yet
+        with open_instance() as instance:
+            told = record_withdrawal(instance, chosen, window)
+    if not (taken or told):
         raise OdanonError(
             f"nothing is withdrawn: {product} {window} {f'is {now} already' if now else 'was never published'}"
         )
-    with open_instance() as instance:
-        record_withdrawal(instance, chosen, window)
-    typer.echo(
-        f"{product} {window} is withdrawn; `odanon supersede` shows whether a corrected release may take its place"
-    )
+    done = "is withdrawn" if taken else "was withdrawn before, and Dagster shows it now"
+    typer.echo(f"{product} {window} {done}; `odanon supersede` shows whether a corrected release may take its place")

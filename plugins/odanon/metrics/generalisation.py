@@ -29,7 +29,7 @@ _FIGURES = (
     Figure(
         "S_share",
         "of trips left out",
-        "too few people went that way, even between large areas",
+        "too few went that way, even between large areas",
         unit="share",
         public="suppressed_share",
         tells_suppressed="yes",

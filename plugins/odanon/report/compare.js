@@ -139,7 +139,7 @@
         chosen,
         asked: chosen,
       });
-      map.legend(title, classes, "none, or too few people");
+      map.legend(title, classes, "none, or too few");
     };
     return {
       zones,

@@ -33,7 +33,7 @@ def test_headlines_are_told_with_label_and_meaning(capsys: pytest.CaptureFixture
         "10.84 tiles per trip (mean size of origin plus destination of a trip in a flow; 2 means nothing was enlarged)"
         in told
     )
-    assert "9.85 % of trips left out (too few people went that way, even between large areas)" in told
+    assert "9.85 % of trips left out (too few went that way, even between large areas)" in told
     assert "12.5 % of detour (longer than the straight way)" in told
     assert "10 people, at the fewest (behind the smallest flow)" in told
     assert not [line for line in told if "reconstruction" in line]  # it could not be measured

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,17 @@ from typer.testing import CliRunner, Result
 
 from odanon import cli
 from odanon.errors import OdanonError
+from odanon.product import Product
 from odanon_assets.chain.arrival import waits_for
-from odanon_assets.checks.delivery import incomplete
+from odanon_assets.checks.delivery import incomplete, note_short, source_state
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.places import default_root
+from odanon_assets.lake.trials import write_refused
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.stores.choice import open_store
 
 KEY = "ODANON_PSEUDONYM_KEY"
+PLAN = {"cron": "0 4 * * *", "lag": "1d", "look_back": "3d"}
 
 
 @pytest.fixture
@@ -147,10 +151,8 @@ def test_a_run_of_an_incomplete_day_stops_and_may_be_accepted(workspace: Path, m
     assert "2026-03-02  published" in called("status", "town").output
 
 
-def test_the_schedule_waits_for_a_day_and_asks_again_at_a_later_tick(workspace: Path) -> None:
-    plan = {"cron": "0 4 * * *", "lag": "1d", "look_back": "3d"}
-    product = files_product(workspace, schedule=plan, arrival={"marker": "_SUCCESS"})
-
+def scheduled(product: Product) -> Callable[[int], Any]:
+    """What the schedule says, by the number of its tick."""
     instance, definitions = DagsterInstance.get(), build_definitions([product])
 
     def tick(number: int) -> Any:
@@ -160,6 +162,29 @@ def test_the_schedule_waits_for_a_day_and_asks_again_at_a_later_tick(workspace: 
             scheduled_execution_time=datetime(2026, 3, 3 + number, 4, tzinfo=UTC),
         )
         return definitions.resolve_schedule_def("small_daily").evaluate_tick(context)
+
+    return tick
+
+
+def test_the_schedule_asks_again_for_a_day_that_was_short_when_its_source_has_changed(
+    workspace: Path, delivered: Path
+) -> None:
+    product = files_product(workspace, status="trial", schedule=PLAN, arrival={"min_rows": 10})
+    lake, tick = Lake(default_root(), trial=True), scheduled(product)
+    with lake.new("small", "traces", day_of(0)) as folder:
+        write_figures(folder, {"points": 9, "source_state": source_state(product, day_of(0))})
+    write_refused(lake, "small", day_of(0), "it was tried")
+    assert tick(1).skip_message == "2026-03-03 waits: the data of 2026-03-03 have not arrived"
+    note_short(product, lake, day_of(0), "too few")
+    assert tick(1).skip_message.startswith("2026-03-02: too few; 2026-03-03: 2026-03-03 waits")
+    (delivered / "points.csv").write_bytes(b"0123456789 and more")
+    assert [request.partition_key for request in tick(1).run_requests] == [str(day_of(0))]
+    note_short(product, lake, day_of(0), "")
+    assert not tick(1).run_requests
+
+
+def test_the_schedule_waits_for_a_day_and_asks_again_at_a_later_tick(workspace: Path) -> None:
+    tick = scheduled(files_product(workspace, schedule=PLAN, arrival={"marker": "_SUCCESS"}))
 
     def arrive(number: int, name: str) -> None:
         folder = workspace / "source" / f"date={day_of(number)}"

@@ -4,102 +4,28 @@ The small test takes two days and the first sensor tick. With ODANON_STRESS the 
 repaired day, a kill -9 of the daemon and of a run are added.
 """
 
-import json
 import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
+from dagster_dev import Platform
 from dated_files import files_product, write_day
 from repository import REPOSITORY
 
 from odanon_assets.stores.embedded import EmbeddedStore
 
 STRESS = bool(os.environ.get("ODANON_STRESS"))
-LOCATION = 'repositoryName: "__repository__", repositoryLocationName: "odanon_assets.definitions"'
-STATS = """{ assetNodeOrError(assetKey: {path: ["small", "published"]}) { ... on AssetNode {
-    partitionStats { numPartitions numMaterialized numFailed } } } }"""
-TICKS = (
-    """{ %sOrError(%sSelector: {%s, %sName: "%s"}) { ... on %s { %sState { ticks(limit: 20) { status runIds } } } } }"""
-)
 CHECKS = """{ assetNodeOrError(assetKey: {path: ["small", "traces"]}) { ... on AssetNode {
     assetChecksOrError { ... on AssetChecks { checks { name blocking
         executionForLatestMaterialization { status evaluation { partition severity description } } } } } } } }"""
 BACKFILL = """mutation { launchPartitionBackfill(backfillParams: {
     assetSelection: [%s], partitionNames: ["%s"]}) { __typename ... on LaunchBackfillSuccess { backfillId } } }"""
 STAGES = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "published")
-
-
-class Platform:
-    """A running `dagster dev` and its GraphQL address."""
-
-    def __init__(self, workspace: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.workspace = workspace
-        command = [Path(sys.executable).with_name("dagster"), "dev", "-m", "odanon_assets.definitions"]
-        self.log = (workspace / "dev.log").open("ab")
-        self.process = subprocess.Popen(
-            [*command, "-h", "127.0.0.1", "-p", str(self.port)],
-            cwd=REPOSITORY,
-            stdout=self.log,
-            stderr=self.log,
-            start_new_session=True,
-        )
-
-    def ask(self, query: str) -> Any:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/graphql",
-            data=json.dumps({"query": query}).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            found = json.load(answer)
-        assert "errors" not in found, found
-        return found["data"]
-
-    def until(self, question: Callable[[], Any], what: str, seconds: int = 300) -> Any:
-        """The first answer that is not empty."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            try:
-                if found := question():
-                    return found
-            except OSError:
-                assert self.process.poll() is None, "dagster dev ended"
-            time.sleep(0.5)
-        raise AssertionError(f"{what} did not happen; {(self.workspace / 'dev.log').read_text()[-3000:]}")
-
-    def stop(self, how: signal.Signals) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, how)
-            try:
-                self.process.wait(timeout=60)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)  # leave nothing running, and fail
-                raise
-        self.log.close()
-
-    def days(self) -> tuple[int, int]:
-        """(published, failed) days as the UI counts them."""
-        stats = self.ask(STATS)["assetNodeOrError"]["partitionStats"]
-        return stats["numMaterialized"], stats["numFailed"]
-
-    def fired(self, kind: str, name: str) -> list[str]:
-        """Runs that the ticks of a sensor or schedule asked for."""
-        query = TICKS % (kind, kind, LOCATION, kind, name, kind.capitalize(), kind)
-        ticks = self.ask(query)[f"{kind}OrError"][f"{kind}State"]["ticks"]
-        return [run for tick in ticks if tick["status"] == "SUCCESS" for run in tick["runIds"]]
 
 
 @pytest.fixture

@@ -36,6 +36,21 @@ def test_a_published_product_is_told_in_prometheus_text(workspace: Path, monkeyp
     assert 'odanon_published_days{product="small"} 1' in out.read_text().splitlines()
 
 
+def test_a_store_that_is_away_hides_neither_itself_nor_others(workspace: Path) -> None:
+    small_product(workspace / "pipelines")
+    lost = {"store": "postgis", "url": "postgresql+psycopg2://nobody@127.0.0.1:1/nothing"}
+    small_product(workspace / "pipelines", product="lost", publish=lost)
+    told = CliRunner().invoke(main, ["prometheus"])
+    assert told.exit_code == 0, told.output
+    for line in (
+        'odanon_store_reachable{product="lost"} 0',
+        'odanon_failed_days{product="lost"} 0',
+        'odanon_store_reachable{product="small"} 1',
+        'odanon_published_days{product="small"} 0',
+    ):
+        assert line in told.output.splitlines()
+
+
 def test_labels_are_escaped_and_numbers_are_whole() -> None:
     text = exposition([Sample("odanon_failed_days", {"product": 'a"b\\c\nd'}, 1772406000.0)])
     assert text.splitlines()[2] == r'odanon_failed_days{product="a\"b\\c\nd"} 1772406000'

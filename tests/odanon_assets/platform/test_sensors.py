@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import gate_town as gate
 import pytest
 from dagster import (
     DagsterEvent,
@@ -22,15 +23,20 @@ from dagster import (
     job,
     op,
 )
-from dagster._core.storage.tags import WILL_RETRY_TAG
+from dagster._core.storage.tags import SENSOR_NAME_TAG, WILL_RETRY_TAG
 from dated_files import files_product, write_day
 
 from odanon.product import Product
+from odanon_assets.chain.stages import STAGES
 from odanon_assets.platform import recovery
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.launch import run_days
+from odanon_assets.platform.partitions import asset_key
+from odanon_assets.platform.prometheus import failed_days
 from odanon_assets.platform.recovery import WORKER_TAG, report_lost_runs, worker
 from odanon_assets.platform.sensors import alert_sensor
+from odanon_assets.status.days import day_statuses
+from odanon_assets.stores.choice import open_store
 
 DAY = timedelta(days=1)
 PLAN = {"cron": "0 4 * * *", "lag": "1d", "on_arrival": True, "look_back": "4d"}
@@ -81,6 +87,40 @@ def test_a_day_that_came_in_part_waits_and_is_asked_for_when_the_rest_is_there(w
     (workspace / "source" / f"date={yesterday}" / "_SUCCESS").touch()
     (day,), _ = tick(product, "small_arrival", cursor)
     assert day.partition_key == str(yesterday)
+
+
+def test_a_day_of_which_too_little_was_read_waits_and_is_asked_for_again_when_its_source_changes(
+    town_folder: Path,
+) -> None:
+    yesterday = datetime.now(UTC).date() - DAY
+    product = gate.town(town_folder, start=str(yesterday), schedule=PLAN, arrival={"min_rows": 120})
+    gate.write(town_folder, gate.people(100, day=yesterday), yesterday)
+    (first,), cursor = tick(product, "town_arrival", None)
+    job = build_definitions([product]).resolve_job_def("town")
+    asked = {"partition_key": str(yesterday), "raise_on_error": False}
+    with DagsterInstance.get() as instance:
+        done = job.execute_in_process(**asked, instance=instance, tags={SENSOR_NAME_TAG: "town_arrival"})
+        assert done.success  # it waits: nobody is alarmed
+        (said,) = (each for each in done.get_asset_check_evaluations() if each.check_name == "complete")
+        assert (said.passed, failed_days(product, instance)) == (False, [])
+        (waiting,) = day_statuses(product, instance, yesterday, yesterday)
+        # The stages after the one that found it short, asked for alone.
+        rest = [asset_key(product, stage.name) for stage in STAGES[1:]]
+        alone = job.execute_in_process(**asked, instance=instance, asset_selection=rest)
+        by_hand = job.execute_in_process(**asked, instance=instance)
+    assert (alone.success, by_hand.success) == (False, False)
+    few = f"{yesterday} has fewer rows than arrival.min_rows = 120"
+    assert (waiting.state, waiting.why) == ("waiting", few)
+    assert open_store(product).windows("town") == []
+    asked_for, cursor = tick(product, "town_arrival", cursor)
+    assert asked_for == []
+    lower = gate.town(town_folder, start=str(yesterday), schedule=PLAN, arrival={"min_rows": 50})
+    assert len(tick(lower, "town_arrival", cursor)[0]) == 1
+    gate.write(town_folder, gate.people(200, day=yesterday), yesterday)
+    (again,), cursor = tick(product, "town_arrival", cursor)
+    assert again.partition_key == str(yesterday)
+    assert again.run_key != first.run_key  # which Dagster would run once
+    assert tick(product, "town_arrival", cursor) == ([], cursor)
 
 
 def test_a_day_that_was_tried_is_asked_for_again_when_its_product_goes_live(workspace: Path) -> None:

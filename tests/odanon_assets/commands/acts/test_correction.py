@@ -8,24 +8,29 @@ from typing import Any
 import gate_town as gate
 import pandas as pd
 import pytest
-from dagster import AssetKey
+from dagster import AssetKey, DagsterEventType, DagsterInstance
+from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 from killing import die, killed
 from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.commands.acts import correction
+from odanon_assets.commands.acts import correction, withdraw
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.launch import open_instance
+from odanon_assets.platform.partitions import asset_key, daily
+from odanon_assets.platform.prometheus import failed_days
+from odanon_assets.platform.recovery import record_published
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
 DAY, MARCH = date(2026, 3, 31), date(2026, 3, 1)
 WHO = ("--by", "Ada", "--reason", "half of the delivery was missing")
+HOMES = ("published", "derived")  # of files for readers
 ROWS, NEWCOMERS = gate.people(250, day=DAY), gate.people(250, day=DAY, seed=5)
 WHOLE = pd.concat([ROWS, NEWCOMERS.assign(person="new " + NEWCOMERS["person"])])
 
@@ -63,6 +68,20 @@ def town(
     make_month(product, MARCH, store)
     export(store, "town", workspace / "out", [Format.csv], None, None)
     return product, store, workspace
+
+
+def shown_metadata(instance: DagsterInstance) -> dict[str, Any]:
+    """What the UI says of the last publication."""
+    event = instance.get_latest_materialization_event(AssetKey(["town", "published"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return {name: value.value for name, value in event.asset_materialization.metadata.items()}
+
+
+def place(product: Product, instance: DagsterInstance) -> AssetPartitionStatus | None:
+    """How the UI shows the day."""
+    shown = instance.get_status_by_partition(asset_key(product, "published"), [str(DAY)], daily(product))
+    return None if shown is None else shown[str(DAY)]
 
 
 def seen(product: Product, store: Store) -> tuple[Any, ...]:
@@ -106,16 +125,31 @@ def test_a_correction_is_shown_first_and_takes_the_place_only_where_it_concerns_
     assert (month_folder(product, MARCH) / "flows.parquet").exists()  # made again
     assert not (workspace / "out").exists()
     with open_instance() as instance:
-        event = instance.get_latest_materialization_event(AssetKey(["town", "published"]))
-    assert event.asset_materialization.metadata["release_id"].value == second
+        assert shown_metadata(instance)["release_id"] == second
 
 
-def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town: tuple[Product, Store, Path]) -> None:
+def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(
+    town: tuple[Product, Store, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     product, store, workspace = town
     page = store.report(str(store.released("town", DAY)))
     called("report", "--out", str(workspace / "report.html"))
     assert (workspace / "report.html").read_text() == page
+    monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
+    with open_instance() as instance:
+        record_published(instance, product, [DAY])
+        link = str(shown_metadata(instance)["report"])
+    # The proxy shows both folders under one address.
+    linked = [default_root() / home / link.removeprefix("https://maps.example/published/") for home in HOMES]
+    assert [path.read_text() for path in linked if path.exists()] == [page]
     assert "is withdrawn" in called("withdraw", *WHO)
+    with open_instance() as instance:  # the UI shows its place in red, and nobody is called
+        assert place(product, instance) == AssetPartitionStatus.FAILED
+        assert failed_days(product, instance) == []
+        (run,) = instance.get_runs()
+        (failure,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
+    assert "was withdrawn and is not published again by itself" in str(failure.get_dagster_event().event_specific_data)
+    assert not any(path.exists() for path in linked)
     assert store.query("select status from windows")["status"].tolist() == ["withdrawn"]
     assert store.query("select * from flows").empty
     assert not month_folder(product, MARCH).exists()
@@ -129,6 +163,8 @@ def test_a_withdrawn_day_shows_nothing_and_is_held_against_what_comes_later(town
     called("supersede", *WHO)
     assert store.standings("town") == {str(DAY): "published"}
     assert store.audit_log()["act"].tolist() == ["publish", "withdraw", "supersede"]
+    with open_instance() as instance:
+        assert place(product, instance) == AssetPartitionStatus.MATERIALIZED
 
 
 @pytest.mark.parametrize(
@@ -156,8 +192,12 @@ def test_acts_that_are_killed_are_finished_by_the_same_command(
         patch.setattr(type(store), "withdraw", die)
         killed(lambda: called("withdraw", *WHO))
     assert (store.standings("town"), month_folder(product, MARCH).exists()) == ({str(DAY): "published"}, False)
-    called("withdraw", *WHO)
+    with monkeypatch.context() as patch:
+        patch.setattr(withdraw, "record_withdrawal", die)
+        killed(lambda: called("withdraw", *WHO))
     assert store.standings("town") == {str(DAY): "withdrawn"}
+    assert "was withdrawn before, and Dagster shows it now" in called("withdraw", *WHO)
+    assert "nothing is withdrawn" in refused("withdraw", *WHO)[1]
     assert store.audit_log()["act"].tolist() == ["publish", "supersede", "withdraw"]
     assert not list((workspace / "data").rglob(".odanon-*"))
 
