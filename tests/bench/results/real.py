@@ -1,4 +1,4 @@
-"""Tables of the shared real data: a week of taxi trips and all bike rides."""
+"""Tables of the shared real data: a week of taxi trips, all bike rides, the surveys of Toronto and Melbourne."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,16 @@ from odanon.tables.read import TableInput
 
 DATA = Path(os.environ.get("ODANON_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
 _WEEK = ("2021-01-11", "2021-01-18")
+_REGIONS = {  # of Melbourne; Geelong is a city of its own
+    "inner": ("Melbourne", "Port Phillip", "Stonnington", "Yarra"),
+    "west": ("Brimbank", "Hobsons Bay", "Maribyrnong", "Melton", "Wyndham"),
+    "north": ("Banyule", "Darebin", "Hume", "Moreland", "Nillumbik", "Whittlesea"),
+    "east": ("Boroondara", "Knox", "Manningham", "Maroondah", "Monash", "Whitehorse"),
+    "south": (
+        *("Bayside", "Casey", "Frankston", "Glen Eira", "Greater Dandenong", "Kingston", "Mornington Peninsula"),
+    ),
+    "geelong": ("Greater Geelong",),
+}
 
 
 def taxi_week(folder: Path) -> TableInput:
@@ -37,3 +47,26 @@ def bike_rides(folder: Path) -> TableInput:
     path = folder / "bike_rides.parquet"
     rides.dropna().to_parquet(path, index=False)
     return TableInput(path=path, person="person", origin="o_lat,o_lon", destination="d_lat,d_lon", resolution=9)
+
+
+def toronto(folder: Path) -> TableInput:
+    """Home and work of the survey of 2016: expanded persons between traffic zones; external zones have no polygon."""
+    table = pd.read_parquet(DATA / "tts2016" / "od.parquet", columns=["Origin", "Destination", "Persons"])
+    path = folder / "toronto.parquet"
+    named = table.astype({"Origin": str, "Destination": str, "Persons": "int64"})
+    named.rename(columns=str.lower).to_parquet(path, index=False)
+    zones = DATA / "tts2016" / "taz.gpkg"
+    return TableInput(path=path, count="persons", hierarchy="ward", zones=zones, zone_id="GTA06", drop_missing=True)
+
+
+def melbourne(folder: Path) -> TableInput:
+    """Trips of the survey's sample between municipalities, under the regions of the city; nobody says where they lie."""
+    trips = pd.read_csv(DATA / "vista_sample" / "T_VISTA1218_V1.sample.csv", usecols=["PERSID", "ORIGLGA", "DESTLGA"])
+    named = trips.rename(columns={"PERSID": "person", "ORIGLGA": "origin", "DESTLGA": "destination"})
+    plain = named.assign(**{side: named[side].str.replace(r" \(\w\)$", "", regex=True) for side in ("origin", "destination")})
+    path, tree = folder / "melbourne.parquet", folder / "melbourne_tree.csv"
+    plain.to_parquet(path, index=False)
+    edges = [(town, f"region {region}") for region, towns in _REGIONS.items() for town in towns]
+    edges += [(f"region {region}", "everywhere") for region in _REGIONS]
+    pd.DataFrame(edges, columns=["child", "parent"]).to_csv(tree, index=False)
+    return TableInput(path=path, person="person", hierarchy=str(tree))
