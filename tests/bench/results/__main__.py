@@ -17,39 +17,32 @@ import demo  # noqa: E402
 import ratios  # noqa: E402
 from pages import page  # noqa: E402
 from plans import Experiment, equal_cases, experiments  # noqa: E402
+from runs import run  # noqa: E402
 
 from odanon.compare.plan import Case, Plan  # noqa: E402
-from odanon.compare.runner import run_plan, tidy  # noqa: E402
 from odanon.tables.read import TableInput  # noqa: E402
 
 REPOSITORY = HERE.parents[2]
 TIME_LIMIT_S = 240  # of a case, reading and measuring included
 
 
-def run(name: str, folder: Path, table: TableInput, cases: tuple[Case, ...]) -> pd.DataFrame:
-    """One row a case; a line for each as it ends."""
-    results = []
-    for result in run_plan(Plan(table, cases, folder, TIME_LIMIT_S, keep_releases=False)):
-        results.append(result)
-        case = result["case"]
-        print(f"{name}: {case['algorithm']} k={case['k']} {case['segment']} {result['status']}", flush=True)
-    return tidy(results)
-
-
 def measure(name: str, experiment: Experiment, folder: Path) -> pd.DataFrame:
     """All cases of an experiment, and the lattice with the budgets that the others used."""
     into = folder / name.replace(" ", "_")
     tables = [
-        run(name, into / steps, table, cases).assign(steps=steps, equal=False)
+        run(_plan(table, cases, into / steps)).assign(steps=steps, equal=False)
         for steps, table, cases in experiment.plans()
     ]
     found = pd.concat(tables, ignore_index=True)
     if name in ("squares", "survey") or not (cases := equal_cases(found)):
         return found
-    beside = run(name, into / "equal", experiment.finest, cases).assign(
-        steps="fine" if experiment.fine else "standard", equal=True
-    )
+    steps = "fine" if experiment.fine else "standard"
+    beside = run(_plan(experiment.finest, cases, into / "equal")).assign(steps=steps, equal=True)
     return pd.concat([found, beside], ignore_index=True)
+
+
+def _plan(table: TableInput, cases: tuple[Case, ...], folder: Path) -> Plan:
+    return Plan(table, cases, folder, TIME_LIMIT_S, keep_releases=False)
 
 
 def main() -> int:
