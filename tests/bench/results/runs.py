@@ -1,7 +1,9 @@
-"""Cases in forks of one process: the table is read and the kernels are loaded once, and a case that takes too long is ended."""
+"""Cases in forks of one process: the table is read and the kernels are loaded once, and a case that computes too long is ended."""
 
 import json
 import multiprocessing
+import resource
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -53,17 +55,17 @@ def _in_fork(plan: Plan, case: Case, loaded: Loaded) -> dict[str, Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     job = {"case": asdict(case), "fingerprint": plan.fingerprint(case)}
-    child = _fork.Process(target=_measure, args=(path, job, case, loaded))
+    child = _fork.Process(target=_measure, args=(path, job, case, loaded, int(plan.time_limit_s)))
     child.start()
-    child.join(plan.time_limit_s)
-    if child.is_alive():
-        child.kill()
-        child.join()
+    child.join()
+    if child.exitcode == -signal.SIGXCPU:
         path.write_text(json.dumps({**job, "status": "timed out"}))
     return json.loads(path.read_text()) if path.exists() else {**job, "status": "failed"}
 
 
-def _measure(path: Path, job: dict[str, Any], case: Case, loaded: Loaded) -> None:
+def _measure(path: Path, job: dict[str, Any], case: Case, loaded: Loaded, limit_s: int) -> None:
+    """In a fork: CPU time is limited, since wall time would depend on what else runs."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 1))
     try:
         outcome: dict[str, Any] = {"status": "done", **worker.run(case, loaded, path.with_name("release"), False)}
     except OdanonError as error:

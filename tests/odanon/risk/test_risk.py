@@ -205,6 +205,7 @@ def test_people_leave_every_origin_area_that_holds_them() -> None:
     made = Release.from_nodes(od, tree, tree, *nodes, {"k": 6}, pair_rest=thin)
     origins = risk_report(od, made, tree, tree).origins.set_index("origin")
     assert origins["people"].to_dict() == {"a": 13, "all": 16}
+    assert origins["row_people"].to_dict() == {"a": 10, "all": 6}
     assert origins["homogeneity"].to_dict() == {"a": 10 / 13, "all": 6 / 16}
 
 
