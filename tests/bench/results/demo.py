@@ -15,14 +15,12 @@ BEFORE = {
     "hierarchy": {"plugin": "h3", "root": "auto", "steps": "standard"},
     "anonymize": {"plugin": "atg-joint", "k": 10, "unit": "persons", "suppression": 0.10},
 }
-BESIDE = {**BEFORE, "anonymize": {**BEFORE["anonymize"], "plugin": "atg-lattice"}}
 
 
 def table(folder: Path) -> dict[str, dict[str, float]]:
     """The publisher's exact figures of the day by how it was made."""
     return {
         "ATG-Joint, standard steps (before)": figures(folder / "demo_before", BEFORE),
-        "ATG-Lattice, standard steps": figures(folder / "demo_beside", BESIDE),
         "the demo as it is": figures(folder / "demo", {}),
     }
 

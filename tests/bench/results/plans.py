@@ -21,10 +21,10 @@ SOLVERS = (
     *("atg-joint", "atg-homogeneous", "atg-dual", "atg-soft", "oigh", "odkanon", "datafly", "mondrian"),
     *("glove", "glove-sk", "uniform", "suppression", "laplace"),
 )
-LARGE = tuple(name for name in SOLVERS if name not in ("glove-sk", "laplace"))
+LARGE = tuple(name for name in SOLVERS if name not in ("glove", "glove-sk", "laplace"))
 HEXAGONS = ("atg-joint", "atg-homogeneous", "atg-soft", "odkanon", "oigh", "mondrian")
 OTHERS = frozenset(SOLVERS) - {"suppression", "laplace"}  # those that enlarge areas within the same budget
-_LARGE_PAIRS = 100_000
+_LARGE_PAIRS, _SLOW_PAIRS = 100_000, 10_000
 _USED = 0.095  # a budget of which less is left counts as used up
 TORONTO_K = 200  # expanded persons, of a sample of one in twenty
 
@@ -92,7 +92,9 @@ def squares_cases() -> tuple[Case, ...]:
 
 
 def _matrix(folder: Path, name: str) -> Experiment:
-    names = LARGE if SETS[name][1] > _LARGE_PAIRS else SOLVERS
+    pairs = SETS[name][1]
+    slow = ("glove-sk",) if pairs > _SLOW_PAIRS else ()
+    names = LARGE if pairs > _LARGE_PAIRS else tuple(each for each in SOLVERS if each not in slow)
     return Experiment(standins.matrix(folder, name), solvers(names, "trips"))
 
 

@@ -23,7 +23,7 @@ from odanon.model.matrix import ODMatrix
 OTHERS = ("atg-joint", "atg-dual", "atg-soft", "oigh", "glove", "mondrian")
 FIGURES = {"Gbar": "Ḡ", "E": "E", "D": "D", "cpu_s": "CPU time"}
 _LATTICE = Case("atg-lattice", 10, "trips", 0.1, {"rests": False})
-_DRAWS, _DAYS = 10, 20
+_DRAWS, _DAYS = 6, 12
 _LEAST_TRIPS = 500  # of a taxi day or a month of rides
 _FLOOR_S = 0.001  # CPU time below it is noise
 
