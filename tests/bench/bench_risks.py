@@ -70,4 +70,5 @@ if __name__ == "__main__":
             say(algorithm, k, *row(town, town.tree, algorithm, k))
     for k in (5, 10, 20):
         say("atg-lattice without rests", k, *row(town, town.tree, "atg-lattice", k, rests=False))
+    for k in (5, 10, 14, 16, 20):
         say("atg-lattice, fine steps", k, *row(town, fine, "atg-lattice", k))

@@ -24,7 +24,8 @@ def read_table(
     time: Annotated[str | None, typer.Option(help="Column with the time bin: one matrix for each value.")] = None,
     hierarchy: Annotated[str, typer.Option(help="h3, ward, quadtree, or a CSV/Parquet table: child, parent.")] = "h3",
     hierarchy_set: Annotated[
-        list[str] | None, typer.Option(help="A parameter of the hierarchy, as name=value; h3 has fine steps unless steps=standard.")
+        list[str] | None,
+        typer.Option(help="A parameter of the hierarchy, as name=value; h3 has fine steps unless steps=standard."),
     ] = None,
     zones: Annotated[
         Path | None, typer.Option(help="Where the tiles lie: a polygon layer, or a table with id, lat, lon.")

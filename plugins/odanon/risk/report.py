@@ -174,9 +174,8 @@ def implied_small_share(
     """
     trees = {"destination": destinations, "origin": origins}
     direction, said = release.metrics.get("direction"), release.metrics
-    sides = {"origin-first": ("destination",), "destination-first": ("origin",)}.get(str(direction), ())
-    if "objective" in release.parameters:  # of the lattice
-        sides = ("origin", "destination")
+    free = {"origin-first": ["destination"], "destination-first": ["origin"]}
+    sides = list(trees) if "objective" in release.parameters else free.get(str(direction), [])  # both of the lattice
     if "lambda" not in said or not sides:
         return None
     price = said.get("tile_price")

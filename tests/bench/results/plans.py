@@ -130,13 +130,16 @@ def _finer(table: TableInput) -> TableInput:
 
 
 def experiments(folder: Path) -> dict[str, Callable[[], Experiment]]:
-    """Name -> table and cases, made when needed."""
-    found: dict[str, Callable[[], Experiment]] = {name: lambda name=name: _matrix(folder, name) for name in SETS}
-    found |= {name: lambda name=name: _hexagons(folder, name) for name in CITIES}
-    found |= {"squares": lambda: _squares(folder), "survey": lambda: _survey(folder)}
+    """Name -> table and cases, made when needed; the large ones come last."""
+    found: dict[str, Callable[[], Experiment]] = {}
     if real.DATA.is_dir():
         found["taxi week"] = lambda: Experiment(real.taxi_week(folder), solvers(SOLVERS, "trips"))
         found["bike rides"] = lambda: _bikes(folder)
         found["toronto"] = lambda: Experiment(real.toronto(folder), solvers(LARGE, "trips", TORONTO_K))
         found["melbourne"] = lambda: Experiment(real.melbourne(folder), solvers(SOLVERS, "persons"))
+    found |= {"squares": lambda: _squares(folder), "survey": lambda: _survey(folder)}
+    pairs = {name: (size[1], _hexagons) for name, size in CITIES.items()}
+    pairs |= {name: (size[1], _matrix) for name, size in SETS.items()}
+    for name, (_, make) in sorted(pairs.items(), key=lambda item: item[1][0]):
+        found[name] = lambda name=name, make=make: make(folder, name)
     return found
