@@ -149,7 +149,7 @@ def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known
 
 def _tiles_per_trip(flows: pd.DataFrame, zones: pd.DataFrame) -> float:
     """The figure gbar as readers work it out: that of the true numbers would undo the noise of a few flows."""
-    tiles = zones.set_index("zone_id")["n_tiles"]
+    flows, tiles = flows[flows["kind"] != REST], zones.set_index("zone_id")["n_tiles"]
     size = flows["origin_zone"].map(tiles) + flows["destination_zone"].map(tiles)
     return rounded(float((flows["trips"] * size).sum() / flows["trips"].sum()))
 

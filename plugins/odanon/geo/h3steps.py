@@ -12,7 +12,7 @@ _MARK = "/"
 
 
 def step_name(cell: str, children: str) -> str:
-    """The zone id of a group: the parent cell, then the last digits of the children, as in `881fb46625fffff/0123`."""
+    """The zone id of a group: the parent, then the last digits of its children, as in `881fb46625fffff/0123`."""
     return f"{cell}{_MARK}{children}"
 
 

@@ -1,6 +1,6 @@
 """Nested square blocks over tiles: the skeleton of the grid hierarchy and the quadtree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +34,15 @@ def finest_blocks(tiles: Tiles, factor: int, cell_m: float, crs: str) -> GridCel
 
 
 def nested_blocks(
-    tile: ObjectArray, finest: npt.NDArray[np.int64], factor: int, name: Callable[[int, int, int], str]
+    tile: ObjectArray,
+    finest: npt.NDArray[np.int64],
+    factors: Iterator[tuple[int, int]],
+    name: Callable[[int, int, int], str],
 ) -> Nodes:
-    """Tiles under their `finest` blocks (row, column), and these under blocks `factor` times longer at each step.
+    """Tiles under their `finest` blocks (row, column), and these under blocks larger by the next of the `factors`.
 
-    The top is the smallest block above all tiles, or a virtual root where the blocks meet at the origin. `name` is given
-    steps above the finest blocks, row and column.
+    A factor is one of heights and one of widths. The top is the smallest block above all tiles, or a virtual root where the
+    blocks meet at the origin. `name` is given steps above the finest blocks, row and column.
     """
     labels, parents = [tile], []
     cells, height = finest, 0
@@ -49,8 +52,8 @@ def nested_blocks(
         offset += len(labels[-1])
         parents.append(position.ravel() + offset)
         labels.append(np.array([name(height, row, col) for row, col in block.T.tolist()], dtype=object))
-        cells, height = block // factor, height + 1
-        joined = block.shape[1] == 1 or np.array_equal(cells, block)
+        joined = block.shape[1] == 1 or np.isin(block, (-1, 0)).all()  # which no factor brings together
+        cells, height = block // np.array(next(factors))[:, None], height + 1
     return _close(labels, parents)
 
 

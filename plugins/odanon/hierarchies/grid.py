@@ -1,5 +1,7 @@
 """The regular grid hierarchy: square blocks, each a fixed factor larger than the level below."""
 
+from itertools import repeat
+
 import numpy as np
 
 from odanon.errors import OdanonError
@@ -31,6 +33,6 @@ class GridHierarchy:
             )
         finest = finest_blocks(tiles, self.factor, self.cell_m or 0, self.crs)
         name = lambda height, row, col: cell_label(finest.cell_m * self.factor**height, row, col)  # noqa: E731
-        nodes = nested_blocks(tiles.label, np.stack([finest.row, finest.col]), self.factor, name)
+        nodes = nested_blocks(tiles.label, np.stack([finest.row, finest.col]), repeat((self.factor, self.factor)), name)
         tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="grid", level=nodes.level)
         return tree.placed(tiles.label, tiles.lat, tiles.lon)

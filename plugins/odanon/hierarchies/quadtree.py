@@ -1,6 +1,11 @@
-"""The quadtree: the square study area cut into four until each square holds one tile (001 section 2)."""
+"""The quadtree: the square study area cut into four until each square holds one tile (001 section 2).
+
+With fine steps a square is cut into two halves, and each half into two squares (ALGORITHMS, Finer hierarchies).
+"""
 
 import math
+from itertools import cycle, repeat
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -8,12 +13,14 @@ import numpy.typing as npt
 from odanon.errors import OdanonError
 from odanon.geo.boundary import Bounds
 from odanon.geo.crs import AUTO, MetricCrsOrAuto, resolve, to_metres
+from odanon.geo.h3steps import step_name
 from odanon.hierarchies.blocks import nested_blocks, without_single_children
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.plugin import parameter, plugin
 
-_FINEST_M = 1.0  # centroids in one square of this side stay together
+_FINEST_M = 1.0  # centroids in one square of this side stay together, with fine steps in one half of it
+_HALVES = ("01", "23")  # quarters of the southern and the northern half
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,18 +39,26 @@ class QuadtreeHierarchy:
         None,
         "west, south, east and north of the study area in degrees, for tiles that are not grid cells; none: around the tiles",
     )
+    steps: Literal["standard", "fine"] = parameter(
+        "standard", "fine: one step more between a square and its quarters, its southern and northern halves"
+    )
 
     def build(self, tiles: Tiles) -> Hierarchy:
-        """Only squares that split their tiles are kept; a node's level is its depth in the full quadtree."""
+        """Only areas that split their tiles are kept; a node's level counts the steps of the full tree down to it."""
         cells = tiles.cells
         row, col, depth = self._in_metres(tiles) if cells is None else _in_cells(cells.row, cells.col)
-        name = lambda height, row, col: _path(depth - height, row, col)  # noqa: E731
-        nodes = without_single_children(nested_blocks(tiles.label, np.stack([row, col]), 2, name))
+        if self.steps == "fine":
+            finest, factors = np.stack([row, col // 2]), cycle(((2, 1), (1, 2)))
+            name = lambda height, row, col: _half_or_square(depth, height, row, col)  # noqa: E731
+        else:
+            finest, factors = np.stack([row // 2, col // 2]), repeat((2, 2))
+            name = lambda height, row, col: _path(depth - height, row, col)  # noqa: E731
+        nodes = without_single_children(nested_blocks(tiles.label, finest, factors, name))
         tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)
         return tree.placed(tiles.label, tiles.lat, tiles.lon)
 
     def _in_metres(self, tiles: Tiles) -> tuple[Ints, Ints, int]:
-        """Row and column of every tile's centroid among the finest squares of the study area, and their depth."""
+        """Row and column of every tile's centroid among the quarters of the finest squares, and the depth of these."""
         crs = resolve(self.crs, tiles.lat, tiles.lon)
         x, y = to_metres(tiles.lat, tiles.lon, crs)
         corners = x, y
@@ -59,7 +74,7 @@ class QuadtreeHierarchy:
         high = [max(place.max(), corner.max()) for place, corner in zip((x, y), corners, strict=True)]
         side = max(high[0] - low[0], high[1] - low[1], _FINEST_M)
         depth = math.ceil(math.log2(side / _FINEST_M))
-        n = 2**depth
+        n = 2 ** (depth + 1)
         col, row = (
             np.minimum(np.floor((place - start) * n / side), n - 1).astype(np.int64)
             for place, start in zip((x, y), low, strict=True)
@@ -68,9 +83,15 @@ class QuadtreeHierarchy:
 
 
 def _in_cells(row: Ints, col: Ints) -> tuple[Ints, Ints, int]:
-    """Row and column of grid cells among squares of two by two, from the corner of them all, and the depth of these."""
-    row, col = (row - row.min()) // 2, (col - col.min()) // 2
-    return row, col, int(max(row.max(), col.max())).bit_length()
+    """Row and column of grid cells from the corner of them all, and the depth of squares of two by two."""
+    row, col = row - row.min(), col - col.min()
+    return row, col, int(max(row.max(), col.max()) // 2).bit_length()
+
+
+def _half_or_square(depth: int, height: int, row: int, col: int) -> str:
+    """`q203/01` is the southern half of the square `q203`, its quarters 0 and 1; halves alternate with squares."""
+    square = depth - height // 2
+    return _path(square, row, col) if height % 2 else step_name(_path(square, row // 2, col), _HALVES[row % 2])
 
 
 def _path(depth: int, row: int, col: int) -> str:

@@ -19,7 +19,7 @@ _FIGURES = (
     Figure(
         "Gbar",
         "tiles per trip",
-        "mean size of origin plus destination; 2 means nothing was enlarged",
+        "mean size of origin plus destination of a trip in a flow; 2 means nothing was enlarged",
         unit="tiles",
         public="gbar",
         symbol="Ḡ",
@@ -44,10 +44,9 @@ _FIGURES = (
         unit="share",
         public="coarse_share",
         symbol="coarse",
-        best="least",
         headline=True,
     ),
-    Figure("G", "generalisation error", "tiles of origin plus destination, added up over trips"),
+    Figure("G", "generalisation error", "tiles of origin plus destination, added up over trips in flows"),
     Figure("coarse", "trips told coarsely", "the volume in rests", kind="count"),
     Figure("S", "trips left out", "the volume in no flow and no rest", kind="count", tells_suppressed="yes"),
     Figure("volume", "trips", "the volume of the matrix", kind="count", tells_suppressed="yes"),
@@ -97,11 +96,11 @@ class Generalisation(Measured):
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
         """Figures of one matrix.
 
-        G = sum (|o| + |d|) v over published flows (000 problem G) and Gbar = G / V+ (000 equation 3; 002 equation 4.4):
+        G = sum (|o| + |d|) v over published flows (000 problem G) and Gbar = G / sum v (000 equation 3; 002 equation 4.4):
         the mean number of tiles, origin plus destination, that a trip is blurred to. S = V - V+, the volume left out.
         Origins x destinations are the areas that flows name; min_trips, min_persons and (where given) min_weight the
-        smallest v, u and weight of a flow. A rest is a row like any other: its trips are published and blurred to the whole of its
-        two areas, and what it counts is told coarsely: coarse_share is the part of V+ in rests.
+        smallest v, u and weight of a flow. The trips of a rest are published, in V+, but not in G or Gbar: what they tell is
+        coarse_share, the part of V+ in rests.
         """
         seen = Volumes(od, release, self.measure)
         flows = release.flows
@@ -111,7 +110,7 @@ class Generalisation(Measured):
             "published": seen.published,
             "coarse": seen.coarse,
             "S": seen.left_out,
-            "G": float((seen.tiles * seen.flow).sum()),
+            "G": float((seen.tiles * seen.in_flows).sum()),
         }
         return {
             **named(_with_ratios(volumes), self.measure),
@@ -139,10 +138,10 @@ def _least(counts: pd.Series) -> float:
 
 
 def _with_ratios(figures: dict[str, float]) -> dict[str, float]:
-    published = figures["published"]
+    published, in_flows = figures["published"], figures["published"] - figures["coarse"]
     return {
         **figures,
         "S_share": figures["S"] / figures["volume"],
         "coarse_share": figures["coarse"] / published if published else 0.0,
-        "Gbar": figures["G"] / published if published else float("nan"),
+        "Gbar": figures["G"] / in_flows if in_flows else float("nan"),
     }

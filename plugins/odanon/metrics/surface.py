@@ -16,8 +16,8 @@ from odanon.model.release import Release
 from odanon.plugin import plugin
 
 _FIGURES = (
-    Figure("MAO", "origin area", "mean area of a trip's origin", "km2", symbol="MAO km²"),
-    Figure("MAD", "destination area", "mean area of a trip's destination", "km2", symbol="MAD km²"),
+    Figure("MAO", "origin area", "mean area of the origin of a trip in a flow", "km2", symbol="MAO km²"),
+    Figure("MAD", "destination area", "mean area of the destination of a trip in a flow", "km2", symbol="MAD km²"),
 )
 
 
@@ -33,7 +33,7 @@ class Surface(Measured):
         return super().applicable(od, release) if od.ground is not None and od.ground.measurable else []
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
-        """MAO = sum v |o| a / sum v and MAD = sum v |d| a / sum v over the published flows (001 section 3).
+        """MAO = sum v |o| a / sum v and MAD = sum v |d| a / sum v over the published flows, rests apart (001 section 3).
 
         The paper's tiles are squares of one size a; here a is the mean area of the tiles that the area lists.
         """
@@ -42,16 +42,16 @@ class Surface(Measured):
         seen = Volumes(od, release, self.measure)
         origin, destination = od.ground.tile_km2
         figures = {
-            "published": seen.published,
-            "MAO_sum": float((seen.flow * _km2(release, "origin", release.origins, origin)).sum()),
-            "MAD_sum": float((seen.flow * _km2(release, "destination", release.destinations, destination)).sum()),
+            "in_flows": float(seen.in_flows.sum()),
+            "MAO_sum": float((seen.in_flows * _km2(release, "origin", release.origins, origin)).sum()),
+            "MAD_sum": float((seen.in_flows * _km2(release, "destination", release.destinations, destination)).sum()),
         }
         return named(_with_means(figures), self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
-        """Means over all published trips of the window."""
+        """Means over all trips in flows of the window."""
         plain = unnamed(figures, self.measure)
-        combined = _with_means({name: float(plain[name].sum()) for name in ("published", "MAO_sum", "MAD_sum")})
+        combined = _with_means({name: float(plain[name].sum()) for name in ("in_flows", "MAO_sum", "MAD_sum")})
         return named({name: combined[name] for name in ("MAO", "MAD")}, self.measure)
 
 
@@ -64,6 +64,6 @@ def _km2(release: Release, side: str, areas: Areas, tile_km2: npt.NDArray[np.flo
 
 
 def _with_means(figures: dict[str, float]) -> dict[str, float]:
-    published = figures["published"]
-    means = {name: figures[f"{name}_sum"] / published if published else float("nan") for name in ("MAO", "MAD")}
+    in_flows = figures["in_flows"]
+    means = {name: figures[f"{name}_sum"] / in_flows if in_flows else float("nan") for name in ("MAO", "MAD")}
     return {**figures, **means}

@@ -55,14 +55,22 @@ class Volumes:
 
     @property
     def tiles(self) -> npt.NDArray[np.int64]:
-        """|o| + |d| of every flow, and of a rest, whose trips may lie anywhere in its areas for all that readers know."""
+        """|o| + |d| of every flow or rest."""
         flows = self.release.flows
         return flows["origin_tiles"].to_numpy(np.int64) + flows["destination_tiles"].to_numpy(np.int64)
+
+    @cached_property
+    def in_flows(self) -> npt.NDArray[np.float64]:
+        """Volume of every flow, none of a rest.
+
+        How large areas are is told of flows: one rest at the top of the map would outweigh all of them, and says as much as its share.
+        """
+        return np.where(is_rest_row(self.release.flows), 0.0, self.flow)
 
     @property
     def coarse(self) -> float:
         """Volume that only rests tell."""
-        return float(self.flow[is_rest_row(self.release.flows)].sum())
+        return float((self.flow - self.in_flows).sum())
 
     @cached_property
     def layout(self) -> Layout | None:

@@ -57,7 +57,7 @@ class Release:
         Flows are ordered by (origin node, destination node); people are counted from the person-level rows.
         Node numbers from the size of a tree on stand for its extra areas, which are not nodes. With a
         `contribution_cap` a flow's trips count each person's up to the cap; the rest is metric `capped_trips`.
-        The metrics G, Gbar, S (trips) and S_share are added to the given ones.
+        The metrics G, Gbar (of flows, rests apart), S (trips) and S_share are added to the given ones.
         """
         n_destinations = len(destinations) + (len(extra_destinations.label) if extra_destinations else 0)
         kept = np.flatnonzero(pair_origin >= 0)
@@ -73,7 +73,7 @@ class Release:
         trips = np.zeros(len(flow_keys), dtype=np.int64)
         np.add.at(trips, flow_of_kept, od.pairs.trips[kept])
         counted = trips if contribution_cap is None else _capped_trips(od, pair_flow, len(trips), contribution_cap)
-        figures = _generalisation(trips, o_areas.n_tiles[o_code] + d_areas.n_tiles[d_code], od.volume)
+        figures = _generalisation(trips, rest, o_areas.n_tiles[o_code] + d_areas.n_tiles[d_code], od.volume)
         if contribution_cap is not None:
             figures["capped_trips"] = int((trips - counted).sum())
         return cls(
@@ -101,12 +101,14 @@ def kinds(rest: npt.NDArray[np.bool_]) -> pd.Categorical:
     return pd.Categorical.from_codes(rest.astype(np.int8), categories=pd.Index(KINDS, dtype="str"))
 
 
-def _generalisation(trips: npt.NDArray[np.int64], tiles: npt.NDArray[np.int64], volume: int) -> dict[str, float | int]:
-    """G, Gbar and S of flows (ALGORITHMS, Costs), before any cap on contributions."""
-    published, G = int(trips.sum()), int((trips * tiles).sum())
+def _generalisation(
+    trips: npt.NDArray[np.int64], rest: npt.NDArray[np.bool_], tiles: npt.NDArray[np.int64], volume: int
+) -> dict[str, float | int]:
+    """G and Gbar of flows and S (ALGORITHMS, Costs), before any cap on contributions."""
+    published, in_flows, G = int(trips.sum()), int(trips[~rest].sum()), int((trips * tiles)[~rest].sum())
     return {
         "G": G,
-        "Gbar": G / published if published else float("nan"),
+        "Gbar": G / in_flows if in_flows else float("nan"),
         "S": volume - published,
         "S_share": (volume - published) / volume if volume else 0.0,
     }

@@ -52,7 +52,9 @@ def render_comparison(
         busy=_table(["", *busiest.columns], [[n, *row] for n, row in enumerate(busiest.values.tolist(), 1)]),
     )
     drawn = [release for release in releases if len(release.flows)]
-    runs = main[["algorithm", "k", "Gbar", "S_share", "cpu_s"]].astype(object).where(main.notna(), None)
+    in_no_flow = main["S_share"] + (1 - main["S_share"]) * main["coarse_share"]
+    runs = main[["algorithm", "k", "Gbar", "cpu_s"]].assign(in_no_flow=in_no_flow)
+    runs = runs.astype(object).where(runs.notna(), None)
     data = {
         "runs": runs.to_dict("records"),
         "extent": facts["extent"],

@@ -15,7 +15,8 @@ _PASSED = "passed"  # what the verifier said of a release
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
 _COSTS_LEGEND = (
-    "The best of each k within the budget that the verifier passed is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
+    "Sizes of areas are those of flows: beside them stand the trips that are in none, left out or told coarsely; losses and errors count these as well."
+    " The best of each k within the budget that the verifier passed is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
     " process."
 )
 

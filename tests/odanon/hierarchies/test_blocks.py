@@ -1,16 +1,22 @@
 """Grid hierarchy and quadtree: blocks against arithmetic on cell indices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from pyproj import Transformer
 from random_trees import h3_tiles
 
 from odanon.errors import OdanonError
 from odanon.hierarchies.grid import GridHierarchy
 from odanon.hierarchies.quadtree import QuadtreeHierarchy
+from odanon.model.geometry import node_area_km2
 from odanon.model.tiles import Tiles
+from odanon.model.zones import zones_table
 from odanon.testing.hierarchies import check_hierarchy
 from odanon.zoning.grid import GridZoning, cell_label
 from odanon.zoning.h3 import H3Zoning
@@ -58,6 +64,57 @@ def test_quadtree_keeps_exactly_the_squares_of_the_study_area_that_split(chosen)
         assert squares == {members(n) for n in full.cut_at_level(level)}
 
 
+def box_of(label, depth):
+    """Rows and columns of grid cells, from the corner of all of them, in the square or half that a name says."""
+    square, _, half = label.removeprefix("q").partition("/")
+    row = col = 0
+    for quarter in map(int, square):
+        row, col = 2 * row + quarter // 2, 2 * col + quarter % 2
+    side = 2 ** (depth + 1 - len(square))
+    low, high = {"": (0, side), "01": (0, side // 2), "23": (side // 2, side)}[half]
+    return range(row * side + low, row * side + high), range(col * side, (col + 1) * side)
+
+
+@given(cells)
+def test_halves_of_a_quadtree_lie_between_a_square_and_its_quarters(chosen):
+    tiles = grid_tiles(chosen)
+    standard, tree = QuadtreeHierarchy().build(tiles), QuadtreeHierarchy(steps="fine").build(tiles)
+    assert {frozenset(standard.members(n)) for n in range(len(standard))} <= {
+        frozenset(tree.members(n)) for n in range(len(tree))
+    }
+    assert set(np.diff(tree.child_start)) <= {0, 2}
+    corner = min(row for row, _ in chosen), min(col for _, col in chosen)
+    place = {cell_label(500, r, c): (r - corner[0], c - corner[1]) for r, c in chosen}
+    depth = (max(max(at) for at in place.values()) // 2).bit_length()
+    for node in np.flatnonzero(tree.size > 1):
+        rows, cols = box_of(tree.label[node], depth)
+        assert set(tree.members(node)) == {label for label, (r, c) in place.items() if r in rows and c in cols}
+        assert tree.n_tiles[node] == len(tree.members(node))
+        below = tree.children[tree.child_start[node] : tree.child_start[node + 1]]
+        assert (tree.level[below] > tree.level[node]).all()
+    for level in range(tree.level.max() + 1):
+        assert tree.is_partition(tree.cut_at_level(level))
+
+
+def test_zones_of_halves_are_the_ground_of_their_tiles():
+    tiles = grid_tiles([(row, col) for row in range(8) for col in range(8)])
+    tree = replace(QuadtreeHierarchy(steps="fine").build(tiles), coverage="full")
+    halves = np.flatnonzero(["/" in label for label in tree.label])
+    zones = zones_table(tree, tiles, halves).set_index("zone_id")
+    assert sorted(zones.index)[:3] == ["q/01", "q/23", "q0/01"]
+    assert zones.loc["q/01", "n_tiles"] == len(zones.loc["q/01", "tiles"]) == 32
+    assert zones.loc["q0/01", "n_tiles"] == 8
+    to_metres = Transformer.from_crs("EPSG:4326", "EPSG:2154", always_xy=True)
+    km2 = dict(zip(tiles.label, node_area_km2(list(tiles.geometry)), strict=True))
+    for zone in zones.itertuples():
+        assert zone.area_km2 == pytest.approx(sum(km2[tile] for tile in zone.tiles), rel=1e-6)
+        x, y = to_metres.transform(*shapely.get_coordinates(zone.geometry).T)
+        assert np.ptp(x) / np.ptp(y) == pytest.approx(2, rel=1e-3)
+    south, north = zones.loc["q/01"].geometry, zones.loc["q/23"].geometry
+    assert south.centroid.y < north.centroid.y
+    assert south.intersection(north).area < 1e-9
+
+
 def test_a_quadtree_does_not_depend_on_where_the_projection_has_its_origin():
     block = [(row, col) for row in range(4) for col in range(4)]
     trees = [QuadtreeHierarchy().build(grid_tiles([(r + by, c + by) for r, c in block])) for by in (-2, 0, 1)]
@@ -101,7 +158,7 @@ def test_grid_over_other_tiles_needs_a_size():
 
 def test_conformance():
     labels = grid_tiles([(r, c) for r in range(6) for c in range(-3, 4)]).label
-    for hierarchy in (GridHierarchy(factor=3), QuadtreeHierarchy()):
+    for hierarchy in (GridHierarchy(factor=3), QuadtreeHierarchy(), QuadtreeHierarchy(steps="fine")):
         check_hierarchy(hierarchy, ZONING, labels)
-    for hierarchy in (GridHierarchy(cell_m=800), QuadtreeHierarchy()):
+    for hierarchy in (GridHierarchy(cell_m=800), QuadtreeHierarchy(), QuadtreeHierarchy(steps="fine")):
         check_hierarchy(hierarchy, H3Zoning(), h3_tiles(80).label)

@@ -39,6 +39,21 @@ def test_generalisation_by_hand() -> None:
     assert (figures["flows"], figures["min_persons"], figures["min_trips"]) == (1, 2, 8)
 
 
+def test_a_rest_at_the_root_is_published_and_says_nothing_of_the_size_of_flows() -> None:
+    od, _ = hand_release()
+    origin, rest = np.array([NODE["left"], NODE["left"], NODE["all"]]), np.array([False, False, True])
+    destination = np.array([NODE["right"], NODE["right"], NODE["all"]])
+    release = Release.from_nodes(od, TREE, TREE, origin, destination, {"k": 2}, pair_rest=rest)
+    figures = Generalisation().evaluate(od, release)
+    assert (figures["G"], figures["Gbar"]) == (24, 3)
+    assert (figures["S"], figures["coarse"], figures["coarse_share"]) == (0, 2, pytest.approx(0.2))
+    assert {name: figures[name] for name in release.metrics} == release.metrics
+    assert Generalisation().combine(pd.DataFrame([figures] * 2))["Gbar"] == 3
+    nothing_else = Release.from_nodes(od, TREE, TREE, *np.full((2, 3), NODE["all"]), {"k": 2}, pair_rest=~rest | rest)
+    assert np.isnan(nothing_else.metrics["Gbar"])
+    assert np.isnan(Generalisation().evaluate(od, nothing_else)["Gbar"])
+
+
 def test_reconstruction_by_hand() -> None:
     # left->right spreads 8 as 4 + 4 over a->c and b->c: |4-6| + |4-2| + 2 suppressed = 6 of 10.
     figures = Reconstruction().evaluate(*hand_release())

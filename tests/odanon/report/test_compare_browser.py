@@ -75,6 +75,7 @@ def compared() -> pd.DataFrame:
         "E",
         "D",
         "S_share",
+        "coarse_share",
         "C_DM",
         "C_AVG",
         "GDM",
@@ -88,7 +89,7 @@ def compared() -> pd.DataFrame:
     for name in (*figures, "origin_areas", "destination_areas", "min_persons", *(f"persons_x{s}" for s in STEPS)):
         table[name] = rng.uniform(0.01, 1, len(table)).round(4) * (1e8 if name == "C_DM" else 1)
     for view in ("_persons", "_population"):
-        for name in figures[:9]:
+        for name in figures[:10]:
             table[f"{name}{view}"] = table[name]
     table = table.assign(
         status="done", verifier="passed", message=None, protect="", segment="all", unit="persons", suppression=0.5

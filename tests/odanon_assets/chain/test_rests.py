@@ -72,6 +72,9 @@ def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product
     told = manifest(sexes)["metrics"]
     assert told["coarse_share"] == pytest.approx(rests["trips"].sum() / flows["trips"].sum(), abs=0.05)
     assert "told coarsely" in store.report(release)
+    tiles, fine = store.zones(release).set_index("zone_id")["n_tiles"], flows[flows["kind"] != REST]
+    size = fine["origin_zone"].map(tiles) + fine["destination_zone"].map(tiles)
+    assert told["gbar"] == pytest.approx((fine["trips"] * size).sum() / fine["trips"].sum(), rel=0.01)
     assert export(store, "sexes", tmp_path / "out", [Format.csv, Format.gpkg, Format.geoparquet], None, None) == 1
     written = pd.read_csv(tmp_path / "out" / "flows.csv")
     assert (written["kind"] == REST).sum() == len(rests)

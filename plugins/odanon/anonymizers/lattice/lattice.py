@@ -16,7 +16,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
-_PRICE = 0.2  # of a tile, times the mean tiles of a trip where only tiles count
+_PRICE = 0.18  # of a tile, times the mean tiles of a trip where only tiles count
 
 
 @plugin
@@ -27,7 +27,7 @@ class AtgLattice(Anonymizer):
         "loss", "what is least: trips spread to the wrong tiles, or tiles per trip"
     )
     tile_price: float | None = parameter(
-        None, "objective loss: price of a tile in lost trips a trip; none: 0.2 / tiles per trip at their least", ge=0
+        None, "objective loss: price of a tile in lost trips a trip; none: 0.18 / tiles per trip at their least", ge=0
     )
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
