@@ -6,7 +6,6 @@ and a tree of its own. Counts, not times. Run it with `make bench ONLY=risks`.
 
 from typing import Any
 
-from bench_lattice import with_halves
 from bench_leaks import Town
 
 from odanon import registry
@@ -31,6 +30,27 @@ HEADS = (
     ),
     *("its tiles", "dominated", "minimality"),
 )
+
+
+def with_halves(tree: Hierarchy) -> Hierarchy:
+    """The same tree with pairs of children, and halves of four and the others, between every node and its children."""
+    label, parent = tree.label.tolist(), tree.parent.tolist()
+    for node in range(len(tree)):
+        children = tree.children[tree.child_start[node] : tree.child_start[node + 1]].tolist()
+        for half in (children[:4], children[4:]) if len(children) > 2 else ():
+            above = _insert(label, parent, f"{tree.label[node]}/h{half[0]}", node) if len(children) > 4 else node
+            for pair in (half[:2], half[2:4], half[4:]):
+                into = _insert(label, parent, f"{tree.label[node]}/p{pair[0]}", above) if len(pair) > 1 else above
+                for child in pair:
+                    parent[child] = into
+    fine = Hierarchy.from_parents(label, parent, kind="fine")
+    return fine.placed(tree.label[tree.tiles], tree.lat, tree.lon)
+
+
+def _insert(label: list[str], parent: list[int], name: str, above: int) -> int:
+    label.append(name)
+    parent.append(above)
+    return len(label) - 1
 
 
 def row(town: Town, tree: Hierarchy, algorithm: str, k: int, **more: Any) -> tuple[str, ...]:
@@ -62,7 +82,7 @@ def say(*cells: object) -> None:
 
 if __name__ == "__main__":
     town = Town()
-    fine = with_halves(town.tree).placed(town.tree.label[town.tree.tiles], town.tree.lat, town.tree.lon)
+    fine = with_halves(town.tree)
     say(*HEADS)
     say(*["---:"] * len(HEADS))
     for algorithm, ks in PROMISES.items():

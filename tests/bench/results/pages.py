@@ -34,8 +34,7 @@ of CPU time, measuring included; one that takes longer is *timed out*.
 - **Tiles.** Sizes |n| count all given zones; of the H3 stand-ins the cells with traffic, as the papers do; of the bike rides all H3 cells, odanon's
   default. 002 does not define Ḡ and E for Mondrian; ours count the tiles that a box touches, as 000 does. Boxes are drawn around flows and need no
   tree, so one stray trip costs them less than a tree whose root is the first area that holds it.
-- **Ḡ with rests** counts a rest with the whole of its two areas, so that a few trips that are told at the root weigh much: read it without rests, and E and
-  the error on areas with them.
+- **Ḡ, MAO and MAD with rests** are of the trips in flows; the share of trips in rests is beside them. E, D and the error on areas count both.
 - **Error on n areas**: of the matrix between n areas of about equal traffic that a reader might draw, by its trips. Boxes have no areas that nest, hence a dash.
 - **GDM.** 002 measures from raw coordinates, ours from the centre of the tile that a trip starts or ends in.
 - **C_DM** follows 002 equation 4.1; the published code charges suppressed volume otherwise.
@@ -308,6 +307,7 @@ def _real(rows: pd.DataFrame, title: str) -> str:
         "E": "E",
         "D": "D",
         "S_share": "S",
+        "coarse_share": "coarse",
         "areas_error_12": "12 areas",
         "areas_error_30": "30 areas",
         "C_DM": "C_DM",
@@ -325,6 +325,8 @@ def _real(rows: pd.DataFrame, title: str) -> str:
             body.append((row["method"], row["status"], *["–"] * len(names)))
             continue
         shape = f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
-        body.append((row["method"], shape, *(_share(row[name]) if name == "S_share" else row[name] for name in names)))
+        body.append(
+            (row["method"], shape, *(_share(row[name]) if name.endswith("_share") else row[name] for name in names))
+        )
     volume = f"{rows['volume'].max():,.0f} trips.\n\n"
     return f"## {title}\n\n{volume}" + _table(("method", "origins × destinations", *names.values()), body)
