@@ -70,6 +70,8 @@ def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limi
         if name in shown:
             parts.append(_real(shown[name], words))
     parts += [_sets(shown), _averages(shown), _squares(shown["squares"]), _cities(shown), _survey(shown["survey"])]
+    if missing := sorted({*SETS, *CITIES, *REAL} - found.keys()):
+        parts.append(f"Not run here: {', '.join(missing)}.\n")
     return "\n".join(parts)
 
 
@@ -89,8 +91,8 @@ def _variant(parameters: str) -> str:
 
 def _sets(found: dict[str, pd.DataFrame]) -> str:
     lines = ["## 000 Tables 2 and 6: one matrix of each set\n"]
-    for name, (tiles, pairs, volume, anonymous) in SETS.items():
-        rows = found[name].set_index("method")
+    for name in [name for name in SETS if name in found]:
+        (tiles, pairs, volume, anonymous), rows = SETS[name], found[name].set_index("method")
         lines.append(
             f"### {name}\n\nPaper: {tiles:,} tiles, {pairs:,} flows, {volume:,} trips in the mean matrix,"
             f" {anonymous:.1%} of them in flows of 10 or more. Stand-in: {_volume(rows)} trips,"
@@ -141,7 +143,8 @@ _BESIDE = ("atg-joint", "atg-lattice, tiles", "atg-lattice, loss", "atg-lattice,
 
 def _averages(found: dict[str, pd.DataFrame]) -> str:
     lines = ["## 000 Tables 3 and 4: means over the sets\n"]
-    for title, (sets, solvers) in AVERAGES.items():
+    complete = {title: table for title, table in AVERAGES.items() if found.keys() >= set(table[0])}
+    for title, (sets, solvers) in complete.items():
         heads = (
             "algorithm",
             "Ḡ paper",
@@ -218,8 +221,8 @@ def _cities(found: dict[str, pd.DataFrame]) -> str:
         ),
         *("GDM m paper", "GDM m ours", "s paper", "CPU s ours", "30 areas", "origins × destinations ours"),
     )
-    for name, (trips, pairs, origins, destinations) in CITIES.items():
-        rows = found[name].set_index("method")
+    for name in [name for name in CITIES if name in found]:
+        (trips, pairs, origins, destinations), rows = CITIES[name], found[name].set_index("method")
         lines.append(
             f"### {name}\n\nPaper: {trips:,} trips, {pairs:,} pairs, {origins:,} × {destinations:,} hexagons. Stand-in: {_volume(rows)} trips.\n"
         )
