@@ -37,13 +37,22 @@ def _results(plan: Plan) -> Iterator[dict[str, Any]]:
         else:
             missing.append(case)
     tables = {segment: _loaded(plan, segment) for segment in {case.segment for case in missing}}
-    for case in missing:  # in this process, so that the forks need not
-        worker.warm_up(case.create(1)[0], tables[case.segment].matrices, tables[case.segment])
+    for case in missing:
+        _warm_up(case, tables[case.segment])
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for result in pool.map(lambda case: _in_fork(plan, case, tables[case.segment]), missing):
             told = result["case"]
             print(f"{plan.folder.parent.name}: {told['algorithm']} k={told['k']} {result['status']}", flush=True)
             yield result
+
+
+def _warm_up(case: Case, loaded: Loaded) -> None:
+    """Load the kernels of a case in this process, so that the forks need not."""
+    try:
+        anonymizer, _ = case.create()
+    except OdanonError:
+        return  # the fork says why
+    worker.warm_up(anonymizer, loaded.matrices, loaded)
 
 
 def _loaded(plan: Plan, segment: str) -> Loaded:
