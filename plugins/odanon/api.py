@@ -2,7 +2,7 @@
 
 import odanon
 
-release = odanon.anonymize(rows, hierarchy, algorithm="atg-joint", k=10)
+release = odanon.anonymize(rows, hierarchy, algorithm="atg-lattice", k=10)
 
 from odanon.api import Anonymizer, parameter, plugin   # to write a plugin
 """
@@ -95,7 +95,7 @@ __all__ = [
 def anonymize(
     od: pd.DataFrame | ODMatrix,
     hierarchy: Hierarchy,
-    algorithm: str = "atg-joint",
+    algorithm: str = "atg-lattice",
     *,
     destinations: Hierarchy | None = None,
     origin: str = "origin",

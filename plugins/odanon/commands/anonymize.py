@@ -24,10 +24,12 @@ PANEL = ("One table", 1)
 def anonymize(
     table: TableInput,
     out: Annotated[Path, typer.Option(help="Folder for the release; it must be new or empty.")],
-    algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-joint",
+    algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-lattice",
     k: Annotated[int, typer.Option("-k", "--k", help="Least number of units behind a flow.")] = 10,
     unit: Annotated[str, typer.Option(help="What k counts: persons, trips, vehicles or population.")] = "persons",
-    suppression: Annotated[float, typer.Option(help="Largest share of trips that may be left out.")] = 0.10,
+    suppression: Annotated[
+        float, typer.Option(help="Largest share of trips that may be left out, or told coarsely.")
+    ] = 0.10,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", help="Another parameter of the algorithm, as name=value.")
     ] = None,

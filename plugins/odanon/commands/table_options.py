@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from odanon.commands.values import plugin_parameters
 from odanon.tables.read import TableInput
+
+_USUAL: dict[str, dict[str, Any]] = {"h3": {"steps": "fine"}}
 
 
 def read_table(
@@ -20,6 +23,10 @@ def read_table(
     weight: Annotated[str | None, typer.Option(help="Column with the expansion weight, for the population.")] = None,
     time: Annotated[str | None, typer.Option(help="Column with the time bin: one matrix for each value.")] = None,
     hierarchy: Annotated[str, typer.Option(help="h3, ward, quadtree, or a CSV/Parquet table: child, parent.")] = "h3",
+    hierarchy_set: Annotated[
+        list[str] | None,
+        typer.Option(help="A parameter of the hierarchy, as name=value; h3 has fine steps unless steps=standard."),
+    ] = None,
     zones: Annotated[
         Path | None, typer.Option(help="Where the tiles lie: a polygon layer, or a table with id, lat, lon.")
     ] = None,
@@ -45,6 +52,7 @@ def read_table(
         weight=weight,
         time=time,
         hierarchy=hierarchy,
+        hierarchy_parameters={**_USUAL.get(hierarchy, {}), **plugin_parameters(hierarchy_set, "--hierarchy-set")},
         zones=zones,
         zone_id=zone_id,
         resolution=resolution,

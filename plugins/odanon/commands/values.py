@@ -19,7 +19,7 @@ def duration(option: str, text: str) -> timedelta:
         raise OdanonError(f"{option} {text}: {error}") from None
 
 
-def plugin_parameters(texts: Sequence[str] | None) -> dict[str, Any]:
+def plugin_parameters(texts: Sequence[str] | None, option: str = "--set") -> dict[str, Any]:
     """Parameters given as `--set name=value`; values are read as in a product file."""
     parameters = {}
     for text in texts or []:
@@ -29,5 +29,5 @@ def plugin_parameters(texts: Sequence[str] | None) -> dict[str, Any]:
         except yaml.YAMLError:
             equals = ""
         if not equals:
-            raise OdanonError(f"--set {text}: write name=value as in a product file, such as --set min_tiles=3")
+            raise OdanonError(f"{option} {text}: write name=value as in a product file, such as {option} min_tiles=3")
     return parameters

@@ -54,7 +54,7 @@ def run(case: Case, loaded: Loaded, folder: Path, keep: bool) -> dict[str, Any]:
     matrices = loaded.matrices
     if case.unit == WEIGHTS_ALONE:
         matrices = {bin_: counted_by_weight(od, case.weight_unit) for bin_, od in matrices.items()}
-    _warm_up(anonymizer, matrices, loaded)
+    warm_up(anonymizer, matrices, loaded)
     before = _peak_mb()
     released = release(matrices, tree, anonymizer, promise)
     if case.protect:
@@ -80,7 +80,7 @@ def _as_promised(case: Case, od: ODMatrix, release: Release) -> Release:
     return replace(made, parameters={**made.parameters, **thresholds})
 
 
-def _warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
+def warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loaded) -> None:
     """Load (or, once ever, compile) the kernels on a few rows of the smallest matrix; they and the tree are copies.
 
     What goes wrong here goes wrong again at the door, which says so in a sentence.

@@ -91,7 +91,19 @@
     return odanon.classes(odanon.breaks(all), odanon.ramp(state.zone < 0 ? state.side : opposite[state.side]));
   };
   const published = (under) => under.filter((zone) => flows.trips(state, zone) > 0);
+  // Rests lie in very large areas; the map begins where nearly all trips start and end.
+  const crowded = () => {
+    const ends = new Map();
+    data.flows.trips.forEach((trips, i) => {
+      for (const end of [data.flows.o[i], data.flows.d[i]]) ends.set(end, (ends.get(end) || 0) + trips);
+    });
+    const bySize = zones.filter((zone) => ends.has(zone.index) && zone.rings.length).sort((a, b) => a.km2 - b.km2);
+    let left = 0.9 * bySize.reduce((all, zone) => all + ends.get(zone.index), 0);
+    const boxes = bySize.filter((zone) => left > 0 && ((left -= ends.get(zone.index)), true)).map((zone) => zone.box);
+    return [0, 1, 2, 3].map((i) => (i < 2 ? Math.min : Math.max)(...boxes.map((box) => box[i])));
+  };
   const map = odanon.map(byId("map"), zones, {
+    first: zones.some((zone) => zone.rings.length) ? crowded() : null,
     hover: (under, event) => {
       const here = under.filter((zone) => byZone.has(zone));
       map.mark(here.length ? here[0] : -1);
@@ -214,7 +226,8 @@
     name,
     text: true,
     value: (row) => zones[row[key]].id,
-    show: (row) => zones[row[key]].id,
+    show: (row) => odanon.shortName(zones[row[key]].id),
+    title: (row) => zones[row[key]].id,
   });
   const trips = { name: "Trips", main: true, value: (row) => row.trips, show: (row) => number(row.trips) };
   const people = { name: capital(who), value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };

@@ -25,6 +25,8 @@ const odanon = {};
   odanon.axisNumber = (value) => (value < 10000 ? odanon.number(value) : compact.format(value));
   odanon.percent = (share) => `${share && share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
   odanon.who = (data) => (data.release.parameters.unit === "vehicles" ? "vehicles" : "people");
+  // Of a group of H3 cells: the digits that their parent does not use say nothing, and what follows them does.
+  odanon.shortName = (id) => id.replace(/^(8[0-9a-f]{5,}?)f{3,}(?=\/)/, "$1…");
   odanon.count = (n, one, many) => `${odanon.number(n)} ${n === 1 ? one : many}`;
 
   // The start (1, 2 or 5 times a power of ten) of the step that fits `span` about `parts` times.

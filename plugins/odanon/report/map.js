@@ -15,7 +15,7 @@
   };
 
   // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first;
-  // optional view, the box to show first.
+  // optional view, the box that counts as everything, and first, the box to begin with.
   odanon.map = (host, zones, on) => {
     const canvas = el("canvas", {
       tabindex: 0,
@@ -61,6 +61,7 @@
     let size = { width: 0, height: 0 };
     let view = { scale: 1, x: 0, y: 0 }; // pixels per metre; the pixel of the plane's origin
     let base = 1;
+    let untouched = true;
     let shown = { fills: new Map(), lines: [], chosen: -1, asked: -1 };
     let marked = -1;
     let waiting = false;
@@ -202,21 +203,24 @@
     const home = () => {
       view = fit(full);
       base = view.scale;
+      untouched = !on.first;
       redraw();
     };
     const zoom = (factor, x = size.width / 2, y = size.height / 2) => {
-      const scale = Math.min(base * closest, Math.max(base, view.scale * factor));
+      const scale = Math.min(fit(on.first || full).scale * closest, Math.max(base, view.scale * factor));
       if (scale === view.scale) return false;
       if (scale === base) {
         home();
         return true;
       }
       const f = scale / view.scale;
+      untouched = false;
       view = { scale, x: x - (x - view.x) * f, y: y - (y - view.y) * f };
       redraw();
       return true;
     };
     const pan = (dx, dy) => {
+      untouched = false;
       view = { ...view, x: view.x + dx, y: view.y + dy };
       redraw();
     };
@@ -290,16 +294,12 @@
     });
 
     new ResizeObserver(() => {
-      const first = !size.width;
-      const wasHome = view.scale === base;
       size = { width: canvas.clientWidth, height: canvas.clientHeight };
       const ratio = devicePixelRatio || 1;
       canvas.width = Math.round(size.width * ratio);
       canvas.height = Math.round(size.height * ratio);
-      if (first || wasHome) {
-        view = fit(full);
-        base = view.scale;
-      }
+      base = fit(full).scale;
+      if (untouched) view = fit(on.first || full);
       render();
     }).observe(canvas);
 

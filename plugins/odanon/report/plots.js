@@ -73,7 +73,17 @@
       picture.append(group);
       const place = spec.at ? spec.at[i] : i;
       if (place % every === 0)
-        picture.append(svg("text", { x: x(i) + slot / 2, y: height - margin.bottom + 16, class: "middle" }, label));
+        picture.append(
+          svg(
+            "text",
+            {
+              x: Math.min(x(i) + slot / 2, width - label.length * 3.2),
+              y: height - margin.bottom + 16,
+              class: "middle",
+            },
+            label,
+          ),
+        );
     });
     picture.append(svg("text", { x: margin.left + inner.width / 2, y: height - 4, class: "middle title" }, spec.x));
     host.replaceChildren(picture);

@@ -4,7 +4,7 @@
   const { el } = odanon;
   const longest = 200;
 
-  // columns: [{name, value(row), show(row) -> text or node, text: bool}]; the last sort is kept per set of columns.
+  // columns: [{name, value(row), show(row) -> text or node, text: bool}], the first with title(row); the last sort is kept per set of columns.
   odanon.table = (host) => {
     let sort = { column: null, down: true };
     const render = (columns, rows, act) => {
@@ -52,7 +52,7 @@
               { class: column.text ? "name" : "n" },
               i
                 ? el("bdi", {}, column.show(row))
-                : el("button", { type: "button", title: column.show(row) }, el("bdi", {}, column.show(row))),
+                : el("button", { type: "button", title: column.title(row) }, el("bdi", {}, column.show(row))),
             ),
           ),
         ),

@@ -27,8 +27,8 @@ class RiskReport:
     """The tables by flow and by origin area that only the publisher sees.
 
     `flows`: origin, destination, trips, prosecutor, dominance, persons and, where the algorithm has a multiplier,
-    minimality. `origins`: origin, people, homogeneity, homogeneous_tiles, total_variation and, where centroids are
-    known, earth_mover_km. What counts people is absent for rows without person ids.
+    minimality. `origins`: origin, people (who leave it), row_people (who are in its own rows, not in those of areas inside it),
+    homogeneity, homogeneous_tiles, total_variation and, where centroids are known, earth_mover_km. What counts people is absent for rows without person ids.
     """
 
     flows: pd.DataFrame
@@ -64,7 +64,7 @@ class RiskReport:
             figures["dominated_share"] = float((flows["dominance"] > DOMINANT).mean())
         if "people" in origins and len(origins) >= k:
             for name in ("homogeneity", "homogeneous_tiles"):
-                figures[f"{name}_mean"] = float(np.average(origins[name], weights=origins["people"]))
+                figures[f"{name}_mean"] = float(np.average(origins[name], weights=origins["row_people"]))
         at_most = ceil(1000 / k) / 1000  # a bound is rounded up
         return {"prosecutor_at_most": at_most, **{name: rounded(value, 2) for name, value in figures.items()}}
 
@@ -89,7 +89,8 @@ def risk_report(
 
     prosecutor: 1 / people of the flow, the chance to name someone known to be in it. dominance: the largest share
     of a flow's trips that one person has. homogeneity: the largest share of the people who leave an origin area that take one
-    flow, with the tiles of its destination; where areas lie inside each other, people leave all that hold them. A rest is a flow here. total variation and earth mover (solved for `moved` origins):
+    flow, with the tiles of its destination; where areas lie inside each other, people leave all that hold them, and means weigh an area by the people
+    of its own rows. A rest is a flow here. total variation and earth mover (solved for `moved` origins):
     t-closeness of an origin's destinations to everybody's. minimality: see `implied_small_share`.
     """
     flows = flow_risks(od, release)
@@ -131,24 +132,25 @@ def _by_origin(
     code, labels = pd.factorize(flows["origin"], sort=True)
     table = pd.DataFrame(index=pd.Index(labels, name="origin"))
     if od.person is not None:
-        people = _leaving(od, release, code, labels, trees[0])
+        people, row_people = _leaving(od, release, code, labels, trees[0])
         share = flows["persons"].to_numpy() / people[code]
         order = np.lexsort([share, code])  # the last of each origin is its largest
         best = order[np.flatnonzero(np.append(np.diff(code[order]) != 0, True))]
         tiles = release.flows["destination_tiles"].to_numpy()[best]
-        table = table.assign(people=people, homogeneity=share[best], homogeneous_tiles=tiles)
+        table = table.assign(people=people, row_people=row_people, homogeneity=share[best], homogeneous_tiles=tiles)
     return table.join(closeness(release, trees[1], table.index, moved)).reset_index()
 
 
 def _leaving(
     od: ODMatrix, release: Release, code: npt.NDArray[np.intp], labels: pd.Index, tree: Hierarchy
-) -> npt.NDArray[np.int64]:
-    """Different people of published trips that leave each origin area; of areas that are no zones, those in its flows."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Different people of published trips that leave each origin area (of areas that are no zones, those in its flows), and those in its flows."""
     assert od.person is not None
     flow, person, _ = _people_of_flows(od, release)
     n_people = int(person.max(initial=0)) + 1
     seen = pd.unique(code[flow].astype(np.int64) * n_people + person)
-    people = np.bincount(seen // n_people, minlength=len(labels))
+    in_rows = np.bincount(seen // n_people, minlength=len(labels))
+    people = in_rows.copy()
     inside = release.assignment["flow"].to_numpy(np.int64)[od.row_pair] >= 0
     order = np.argsort(od.origin[inside], kind="stable")
     tile, who = od.origin[inside][order], od.person[inside][order]
@@ -156,7 +158,7 @@ def _leaving(
     for area in np.flatnonzero(node >= 0):
         first, end = np.searchsorted(tile, (tree.tile_start[node[area]], tree.tile_end[node[area]]))
         people[area] = len(pd.unique(who[first:end]))
-    return people
+    return people, in_rows
 
 
 def implied_small_share(
@@ -164,16 +166,26 @@ def implied_small_share(
 ) -> npt.NDArray[np.float64] | None:
     """By flow: the share of its trips that must lie in parts below k, for whoever knows the multiplier lambda.
 
-    With origins fixed, a flow is published at a node and not at its children only if (|o| + |d|) v is at most the
-    children's cost, in which trips below k cost lambda each. With m = |o| + the largest child's tiles, at least
-    (|o| + |d| - m) / (lambda - m) of the trips are below k: a small multiplier tells much. Destination-first releases
-    are the mirror image. None without a multiplier, or where all flows share their areas and none is split by itself.
+    Where one side is fixed, a flow is published at a node of the other and not at its children only if (|o| + |d|) v is at most the
+    children's cost, in which trips below k cost lambda each. With m = the fixed side + the largest child's tiles, at least
+    (|o| + |d| - m) / (lambda - m) of the trips are below k: a small multiplier tells much. The lattice could split either side, so
+    the larger of both shares holds; where it counts the loss, a trip below k costs (1 + lambda) / w tiles, and splitting is taken to lose no
+    more than not splitting. Rests are no choice and tell 0. None without a multiplier, or where all flows share their areas and none is split by itself.
     """
-    free = {"origin-first": ("destination", destinations), "destination-first": ("origin", origins)}
-    if "lambda" not in release.metrics or release.metrics.get("direction") not in free:
+    trees = {"destination": destinations, "origin": origins}
+    direction, said = release.metrics.get("direction"), release.metrics
+    free = {"origin-first": ["destination"], "destination-first": ["origin"]}
+    sides = list(trees) if "objective" in release.parameters else free.get(str(direction), [])  # both of the lattice
+    if "lambda" not in said or not sides:
         return None
-    multiplier = release.metrics["lambda"]
-    side, tree = free[release.metrics["direction"]]
+    price = said.get("tile_price")
+    multiplier = said["lambda"] if price is None else (1 + said["lambda"]) / price if price else np.inf
+    chosen = release.flows["kind"].to_numpy() == "flow" if "kind" in release.flows else True
+    return np.where(chosen, np.max([_told_by(release, side, trees[side], multiplier) for side in sides], axis=0), 0.0)
+
+
+def _told_by(release: Release, side: str, tree: Hierarchy, multiplier: float) -> npt.NDArray[np.float64]:
+    """The share that follows from one side not having been split."""
     largest = np.zeros(len(tree), dtype=np.int64)
     np.maximum.at(largest, tree.parent[:-1], tree.n_tiles[:-1])
     node_of = pd.Series(largest, index=pd.Index(tree.label, dtype="str"))

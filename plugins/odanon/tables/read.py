@@ -1,7 +1,7 @@
 """Reading a table of trips or flows and the map it lies on."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,7 @@ class TableInput:
     weight: str | None = None
     time: str | None = None
     hierarchy: str = "h3"
+    hierarchy_parameters: dict[str, Any] = field(default_factory=dict)
     zones: Path | None = None
     zone_id: str = "id"
     resolution: int = 9
@@ -202,12 +203,12 @@ class TableInput:
     def _builder(self, *, placed: bool) -> HierarchyBuilder:
         """The named hierarchy, or the one in a table of children and parents."""
         if Path(self.hierarchy).suffix in _TABLES:
-            return registry.create("hierarchy", "table", {"path": self.hierarchy})
+            return registry.create("hierarchy", "table", {"path": self.hierarchy, **self.hierarchy_parameters})
         if not placed:
             raise OdanonError(
                 f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
             )
-        return registry.create("hierarchy", self.hierarchy, {})
+        return registry.create("hierarchy", self.hierarchy, self.hierarchy_parameters)
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))

@@ -23,13 +23,15 @@ _PARIS_PEOPLE, _SURVEY_TRIPS = 3_337, 81_289  # the whole region, 002 section 5.
 _DECAY, _NOISE = 0.08, 1.0  # of volumes: distance in shares of the city's width, and a spread of the logarithm
 _HOURS = (4_000, 12_000, 24_000, 34_000, 42_000, 62_000)  # trips; 001 has 29,700 in the mean hour
 _SIDE, _MESH = 64, 200
+_VISITED = {"root": 4, "coverage": "observed", "steps": "standard"}  # sizes count cells with traffic
+_SQUARES = {"crs": "EPSG:32618"}
 
 
-def matrix(folder: Path, name: str) -> TableInput:
+def matrix(folder: Path, name: str, draw: int = 0) -> TableInput:
     """One matrix of a set of 000 Table 2: scattered antennas under a Ward dendrogram of their places."""
     tiles, pairs, volume, _ = SETS[name]
-    path, zones = folder / f"{name}.parquet", folder / f"{name}_tiles.csv"
-    rng = np.random.default_rng(sum(name.encode()))
+    path, zones = folder / f"{name}_{draw}.parquet", folder / f"{name}_{draw}_tiles.csv"
+    rng = np.random.default_rng([sum(name.encode()), draw])
     city = City.make(tiles, rng)
     o, d, _ = flows(city, min(pairs, _LEAST_VOLUME) if volume < _LEAST_VOLUME else pairs, rng)
     trips = coupled(_heavy_tail(len(o), max(volume, _LEAST_VOLUME), rng), city, o, d, rng)
@@ -42,7 +44,7 @@ def matrix(folder: Path, name: str) -> TableInput:
 
 
 def hexagons(folder: Path, name: str) -> TableInput:
-    """A city of 002 Table 5.1 on H3 cells of resolution 10, under the parents of the cells with traffic."""
+    """A city of 002 Table 5.1 on H3 cells of resolution 10, whose parents count the cells with traffic."""
     n_trips, n_pairs, origins, destinations = CITIES[name]
     rng = np.random.default_rng(sum(name.encode()))
     city = City.make(max(origins, destinations), rng)
@@ -51,7 +53,7 @@ def hexagons(folder: Path, name: str) -> TableInput:
     table = pd.DataFrame({"origin": cells[o], "destination": cells[d], "trips": trips})
     path = folder / f"{name}.parquet"
     table.groupby(["origin", "destination"], as_index=False)["trips"].sum().to_parquet(path, index=False)
-    return TableInput(path=path, count="trips", hierarchy=str(_parents(folder, name, cells)))
+    return TableInput(path=path, count="trips", hierarchy_parameters=_VISITED)
 
 
 def survey(folder: Path) -> TableInput:
@@ -78,8 +80,7 @@ def survey(folder: Path) -> TableInput:
             "sex": sex[person],
         }
     ).to_parquet(path, index=False)
-    tree = _parents(folder, "survey", cells)
-    return TableInput(path=path, person="person", weight="weight", hierarchy=str(tree), segment="sex")
+    return TableInput(path=path, person="person", weight="weight", hierarchy_parameters=_VISITED, segment="sex")
 
 
 def squares(folder: Path) -> TableInput:
@@ -101,15 +102,9 @@ def squares(folder: Path) -> TableInput:
     path = folder / "squares.parquet"
     table = pd.concat(parts).groupby(["hour", "origin", "destination"], as_index=False).size()
     table.rename(columns={"size": "trips"}).to_parquet(path, index=False)
-    edges = [(f"s{r:02d}-{c:02d}", f"q32-{r // 2}-{c // 2}") for r, c in zip(row, col, strict=True)]
-    for side in (32, 16, 8, 4, 2):
-        above = "all" if side == 2 else None
-        edges += [
-            (f"q{side}-{r}-{c}", above or f"q{side // 2}-{r // 2}-{c // 2}") for r in range(side) for c in range(side)
-        ]
-    tree = folder / "squares_tree.csv"
-    pd.DataFrame(edges, columns=["child", "parent"]).to_csv(tree, index=False)
-    return TableInput(path=path, count="trips", time="hour", hierarchy=str(tree), zones=zones)
+    return TableInput(
+        path=path, count="trips", time="hour", hierarchy="quadtree", hierarchy_parameters=_SQUARES, zones=zones
+    )
 
 
 def _heavy_tail(n: int, total: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -142,15 +137,3 @@ def _cells(city: City, resolution: int, spacing_m: float) -> npt.NDArray[np.obje
     lat = _LYON[0] + city.centre[:, 1] * spacing_m / 111_320
     lon = _LYON[1] + city.centre[:, 0] * spacing_m / 77_600
     return np.array([h3.latlng_to_cell(*at, resolution) for at in zip(lat, lon, strict=True)], dtype=object)
-
-
-def _parents(folder: Path, name: str, cells: npt.NDArray[np.object_]) -> Path:
-    """The parents of cells up to resolution 4 as a table, so that sizes count cells with traffic."""
-    edges: dict[str, str] = {}
-    level = set(cells.tolist())
-    for resolution in range(h3.get_resolution(cells[0]) - 1, 3, -1):
-        edges |= {cell: h3.cell_to_parent(cell, resolution) for cell in sorted(level)}
-        level = {edges[cell] for cell in level}
-    path = folder / f"{name}_tree.csv"
-    pd.DataFrame({"child": list(edges), "parent": list(edges.values())}).to_csv(path, index=False)
-    return path

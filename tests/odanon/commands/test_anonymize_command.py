@@ -126,7 +126,8 @@ def test_all_zones_of_the_layer_count_not_only_those_that_somebody_visited(tmp_p
 
 
 def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> None:
-    out = run(trips, tmp_path, *COLUMNS, "--person", "user", "--set", "report_small=true")
+    small = ("--algorithm", "atg-joint", "--set", "report_small=true")
+    out = run(trips, tmp_path, *COLUMNS, "--person", "user", *small)
     flows, zones = pd.read_parquet(out / "flows.parquet"), geopandas.read_parquet(out / "zones.parquet")
     rests = flows[flows["destination"].str.startswith("rest of") | flows["origin"].str.startswith("rest of")]
     assert len(rests)

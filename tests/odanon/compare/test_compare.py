@@ -16,7 +16,7 @@ from odanon import cli
 from odanon.compare.page import comparison_page
 from odanon.compare.plan import Plan, cases
 from odanon.compare.runner import run_plan, tidy
-from odanon.compare.worker import _warm_up
+from odanon.compare.worker import warm_up
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
@@ -179,7 +179,7 @@ def test_warming_up_leaves_table_and_tree_alone(table: TableInput) -> None:
 
     loaded = table.load()
     before = copy.deepcopy(loaded.tree), copy.deepcopy(loaded.matrices[None])
-    _warm_up(Writes(), loaded.matrices, loaded)
+    warm_up(Writes(), loaded.matrices, loaded)
     od, tree = loaded.matrices[None], loaded.tree
     assert np.array_equal(tree.n_tiles, before[0].n_tiles)
     assert np.array_equal(tree.parent, before[0].parent)
@@ -194,7 +194,7 @@ def test_what_fails_while_kernels_are_loaded_is_left_to_the_door(table: TableInp
             raise error
 
     loaded = table.load()
-    _warm_up(Fails(), loaded.matrices, loaded)
+    warm_up(Fails(), loaded.matrices, loaded)
 
 
 def test_a_case_named_twice_is_run_once() -> None:

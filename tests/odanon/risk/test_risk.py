@@ -128,6 +128,23 @@ def test_a_small_multiplier_tells_more() -> None:
     assert share(10, "destination-first") == 0.0  # the origin is a tile and cannot be split
 
 
+def test_the_lattice_could_have_split_either_side() -> None:
+    tree = Hierarchy.from_parents(["all", "ab", "c", "a", "b"], [-1, 0, 0, 1, 1], kind="three")
+    ends = {"origin": ["ab", "ab"], "destination": ["all", "all"], "origin_tiles": [2, 2], "destination_tiles": [3, 3]}
+
+    def shares(objective: str, **said: float) -> list[float]:
+        shown = pd.DataFrame({**ends, "kind": ["flow", "rest"]})
+        made = Release(shown, pd.DataFrame(), None, None, {"objective": objective}, said)  # type: ignore[arg-type]
+        implied = implied_small_share(made, tree, tree)
+        assert implied is not None
+        return implied.tolist()
+
+    both = {"origin": (5 - 4) / (10 - 4), "destination": (5 - 4) / (10 - 4)}  # m = 1 + 3 and 2 + 2
+    assert shares("tiles", **{"lambda": 10}) == [max(both.values()), 0.0]
+    assert shares("loss", **{"lambda": 1, "tile_price": 0.2}) == shares("tiles", **{"lambda": 10})
+    assert shares("loss", **{"lambda": 1, "tile_price": 0}) == [0.0, 0.0]
+
+
 def test_without_a_multiplier_or_centroids_those_figures_are_absent(report: RiskReport) -> None:
     assert "minimality_mean" not in report.restricted()
     assert report.restricted()["earth_mover_km_mean"] > 0
@@ -188,6 +205,7 @@ def test_people_leave_every_origin_area_that_holds_them() -> None:
     made = Release.from_nodes(od, tree, tree, *nodes, {"k": 6}, pair_rest=thin)
     origins = risk_report(od, made, tree, tree).origins.set_index("origin")
     assert origins["people"].to_dict() == {"a": 13, "all": 16}
+    assert origins["row_people"].to_dict() == {"a": 10, "all": 6}
     assert origins["homogeneity"].to_dict() == {"a": 10 / 13, "all": 6 / 16}
 
 
