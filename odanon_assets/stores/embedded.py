@@ -20,7 +20,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.readings import AUTO
-from odanon.scratch import sweep
+from odanon.system.scratch import sweep
 from odanon_assets.lake.files import locked, new_folder, remove_folder, sha256, to_json, write_parquet, write_text
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over

@@ -21,7 +21,7 @@ from odanon.reconstruct.even import over_tiles
 from odanon.reconstruct.nested import Floats
 from odanon.reconstruct.readings import spread_column
 from odanon.reconstruct.weights import no_weights, weigh
-from odanon.scratch import scratch
+from odanon.system.scratch import scratch
 
 
 def write_folder(
