@@ -80,6 +80,15 @@ class Tried:
 Event = Made | Shown | Checked | Stopped | Tried
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What a run asks of a day: stages, checks by stage and name, and the plugins by the names that stages give them."""
+
+    stages: set[str]
+    checks: set[tuple[str, str]]
+    plugins: dict[str, Any]
+
+
 def run_day(
     product: Product,
     day: date,
@@ -101,7 +110,8 @@ def run_day(
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
     with lake.holding(product.product, day):
-        events = _begun(product, lake, day, stages, checks, plugins, accept_incomplete=accept_incomplete)
+        wanted = _Wanted(stages, checks, plugins)
+        events = _begun(product, lake, day, wanted, accept_incomplete=accept_incomplete)
         yield from _tried(product, lake, day, events) if trial else events
 
 
@@ -122,60 +132,39 @@ def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> 
         yield replace(ended, checks=tuple(checks))
 
 
-def _begun(
-    product: Product,
-    lake: Lake,
-    day: date,
-    stages: set[str],
-    checks: set[tuple[str, str]],
-    plugins: dict[str, Any],
-    *,
-    accept_incomplete: bool,
-) -> Iterator[Event]:
+def _begun(product: Product, lake: Lake, day: date, wanted: _Wanted, *, accept_incomplete: bool) -> Iterator[Event]:
     """The stages of a day that may be begun; one that is published is read again whatever comes, to count it."""
     try:
         standing = None if lake.trial else open_store(product).standings(product.product).get(day.isoformat())
         accepted = accept_incomplete or standing == "published"
-        why = "" if accepted or "traces" not in stages else incomplete(product, lake, day)
+        why = "" if accepted or "traces" not in wanted.stages else incomplete(product, lake, day)
     except Exception as error:
         yield _stopped(STAGES[0].name, error)
         return
-    if standing in ("withdrawn", "purged") and "published" in stages:
+    if standing in ("withdrawn", "purged") and "published" in wanted.stages:
         answer = taken_back if standing == "withdrawn" else closed
         yield Stopped("published", str(answer(product.product, day)))
     elif why:
         yield Stopped("traces", f"the day is not complete: {why}{_ACCEPT}", waits=True)
     else:
-        yield from _stages(product, lake, day, stages, checks, plugins, accepted=accepted)
+        yield from _stages(product, lake, day, wanted, accepted=accepted)
 
 
-def _stages(
-    product: Product,
-    lake: Lake,
-    day: date,
-    stages: set[str],
-    checks: set[tuple[str, str]],
-    plugins: dict[str, Any],
-    *,
-    accepted: bool,
-) -> Iterator[Event]:
+def _stages(product: Product, lake: Lake, day: date, wanted: _Wanted, *, accepted: bool) -> Iterator[Event]:
+    stages, checks = wanted.stages, wanted.checks
     for stage in STAGES:
         try:
-            if stage.name not in stages and not any(of == stage.name for of, _ in checks):
-                if "published" in stages and (why := _objection(product, lake, day, stage.name, accepted=accepted)):
-                    yield Stopped(stage.name, why)
-                    return
-                continue
-            announce(product.product, stage.name, day.isoformat())
+            if stage.name in stages or any(of == stage.name for of, _ in checks):
+                announce(product.product, stage.name, day.isoformat())
             if stage.name in stages:
-                wanted = {name: plugins[name] for name in stage.plugins}
+                plugins = {name: wanted.plugins[name] for name in stage.plugins}
                 with quiet():
-                    late = _late_points(product, lake, day, wanted) if stage.name == "traces" else None
+                    late = _late_points(product, lake, day, plugins) if stage.name == "traces" else None
                 if late is not None:
                     yield Checked(LATE_DATA, late_verdict(late, product.anonymize.promise.k))
                     return
                 with quiet():
-                    figures = _measured(product, stage.name, day, wanted, trial=lake.trial)
+                    figures = _measured(product, stage.name, day, plugins, trial=lake.trial)
                 if stage.name == "published" and product.segmented and not lake.trial:
                     # Before the stage itself: a retry passes over days whose publication is recorded.
                     yield shown_segments(open_store(product), figures["release_id"])
@@ -186,23 +175,30 @@ def _stages(
                         verdict = check.run(product, lake, day)
                     yield Checked(check, verdict)
                     short = check is COMPLETE and not verdict.passed
-                    if check.name == COMPLETE.name:
+                    if (check.stage, check.name) == (COMPLETE.stage, COMPLETE.name):
                         note_short(product, lake, day, verdict.sentence if short else "")
                     if check.blocking and not verdict.passed:
                         yield Stopped(stage.name, f"check {check.name} failed: {verdict.sentence}", waits=short)
                         return
+            publishes = "published" in stages and stage.name != "published"
+            if publishes and (why := _objection(product, lake, day, stage.name, checks, accepted=accepted)):
+                yield Stopped(stage.name, why)
+                return
         except Exception as error:
             yield _stopped(stage.name, error)
             return
 
 
-def _objection(product: Product, lake: Lake, day: date, stage: str, *, accepted: bool) -> str:
-    """What the checks that can stop a day say of a stage that another run has made; empty if nothing.
+def _objection(
+    product: Product, lake: Lake, day: date, stage: str, asked: set[tuple[str, str]], *, accepted: bool
+) -> str:
+    """What the checks that can stop a day, and that nobody has asked, say of a stage; empty if nothing.
 
-    A blocking check of Dagster holds inside its run only: the stages after it can be asked for alone.
+    A blocking check of Dagster holds inside its run only: stages can be asked for without it, and those after it alone.
     """
     for check in _held(checks_of(product), accepted=accepted):
-        if check.stage == stage and check.blocking and check.name not in OF_THE_GATE:
+        unasked = check.stage == stage and (check.stage, check.name) not in asked
+        if unasked and check.blocking and check.name not in OF_THE_GATE:
             with quiet():
                 verdict = check.run(product, lake, day)
             if not verdict.passed:

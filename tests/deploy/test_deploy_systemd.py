@@ -130,6 +130,6 @@ def test_folders_are_made_as_written(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "var" / "lib").mkdir(parents=True)
     subprocess.run(["systemd-tmpfiles", f"--root={root}", "--create", tmp_path / "rules.conf"], check=True)
-    assert (root / "var/lib/odanon").stat().st_mode & 0o777 == 0o750
+    assert (root / "var/lib/odanon/data").stat().st_mode & 0o777 == 0o751  # the proxy passes through, to reports
     assert (root / "var/lib/odanon/dagster/dagster.yaml").readlink() == Path("/opt/odanon/deploy/dagster.yaml")
     assert (root / "var/backups/odanon").stat().st_mode & 0o777 == 0o700

@@ -26,7 +26,7 @@ TICKS = """{ %sOrError(%sSelector: {%s, %sName: "%s"}) { ... on %s { %sState {
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 RELOAD = """mutation { reloadRepositoryLocation(repositoryLocationName: "odanon_assets.definitions") { __typename
     ... on WorkspaceLocationEntry { locationOrLoadError { __typename } } } }"""
-SETTLED_S = 30  # seconds after which a page shows what it has to show
+LONGEST_S, SETTLED_S = 180, 15  # seconds until a page shows its first words, and then what else it has to show
 BROWSER = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars")
 
 
@@ -105,8 +105,8 @@ class Platform:
         answer = self.ask(RELOAD)["reloadRepositoryLocation"]
         assert answer["locationOrLoadError"]["__typename"] == "RepositoryLocation", answer
 
-    def picture(self, page: str, target: Path) -> None:
-        """What a browser shows of a page some seconds after it was asked for: the UI never stops asking."""
+    def picture(self, page: str, target: Path, words: str) -> None:
+        """What a browser shows of a page some seconds after it shows some words: the UI never stops asking."""
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         assert chromium, "there is no chromium: run deploy/setup/chromium.sh"
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -120,20 +120,28 @@ class Platform:
             try:
                 port = Path(profile) / "DevToolsActivePort"
                 self.until(lambda: port.exists() and "\n" in port.read_text(), "a browser")
-                time.sleep(SETTLED_S)
-                target.write_bytes(_photographed(port.read_text().split()[0]))
+                target.write_bytes(_photographed(port.read_text().split()[0], words))
             finally:
                 os.killpg(browser.pid, signal.SIGKILL)
                 browser.wait()
 
 
-def _photographed(port: str) -> bytes:
-    """A picture of the first page of a browser, over its debugging protocol."""
+def _photographed(port: str, words: str) -> bytes:
+    """A picture of the first page of a browser once it shows some words, over its debugging protocol."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=60) as answer:
         (page,) = (found for found in json.load(answer) if found["type"] == "page")
     with connect(page["webSocketDebuggerUrl"], max_size=None, open_timeout=60) as browser:
-        browser.send(json.dumps({"id": 1, "method": "Page.captureScreenshot"}))
-        while True:
-            answer = json.loads(browser.recv(timeout=120))
-            if answer.get("id") == 1:
-                return base64.b64decode(answer["result"]["data"])
+
+        def told(method: str, **parameters: Any) -> dict[str, Any]:
+            browser.send(json.dumps({"id": 1, "method": method, "params": parameters}))
+            while True:
+                answer = json.loads(browser.recv(timeout=120))
+                if answer.get("id") == 1:
+                    return answer["result"]
+
+        for _ in range(LONGEST_S):
+            if words in told("Runtime.evaluate", expression="document.body.innerText")["result"].get("value", ""):
+                break
+            time.sleep(1)
+        time.sleep(SETTLED_S)
+        return base64.b64decode(told("Page.captureScreenshot")["data"])

@@ -166,7 +166,7 @@ class ByPlatform:
             lambda: self.platform.days("town") == (made, failed), f"{name}: {made} made, {failed} failed", PATIENCE_S
         )
         page = f"/assets/town/published?view=partitions&partition={day}"
-        self.platform.picture(page, self.pictures / f"{name}.png")
+        self.platform.picture(page, self.pictures / f"{name}.png", "Latest materialization")
 
 
 @pytest.fixture(params=["platform", "commands"])
