@@ -13,7 +13,7 @@ rm -f numpy/_core/_simd.*.so
 find . -depth -type d -name include ! -path './odanon*' -exec rm -rf {} +
 find . -type f \( -name '*.map' -o -name '*.py[xi]' -o -name '*.px[di]' -o -name '*.[cha]' -o -name '*.[ch]pp' \
     -o -name '*.tp' -o -name '*.in' \) ! -path './odanon*' -delete
-rm -rf pyarrow/src numpy/distutils numpy/f2py
+rm -rf pyarrow/src
 # Lists of files for pip, which is not there, and of parts for auditors, who read the lock.
 rm -rf ./*.dist-info/RECORD ./*.dist-info/sboms
 # Parts that nothing here imports: servers and clouds of Arrow, Matrix Market files, pictures and tables to learn from, and

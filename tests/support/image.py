@@ -121,7 +121,9 @@ def _make_base() -> None:
     mirror = next(line.split()[0] for line in listed.splitlines() if line.split()[1:] == ["bookworm"])
     container = buildah("from", "scratch").strip()
     root = buildah("mount", container).strip()
-    _output([_program("debootstrap"), "--variant=minbase", "bookworm", root, mirror], dict(os.environ))
+    # Certificates now: the build sees those of this machine in their place, where nothing can be installed.
+    words = [_program("debootstrap"), "--variant=minbase", "--include=ca-certificates", "bookworm", root, mirror]
+    _output(words, dict(os.environ))
     for unused in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(Path(root) / unused)
         (Path(root) / unused).mkdir()
