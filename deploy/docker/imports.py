@@ -1,7 +1,7 @@
 """Import all that odanon imports, at the top of a module or inside a function, and the programs of Dagster that it runs.
 
-The build ends with it, so that nothing that slim.sh took out is missed. Python leaves the byte-code of what is imported at
-the top: nothing can be written later, and every process loads it. What a function imports is compiled when it is used.
+The build ends with it, so that nothing that slim.sh took out is missed. Python leaves the byte-code of what the programs
+load when they start, since nothing can be written later; what is imported after that is compiled when it is used.
 """
 
 import ast
@@ -14,7 +14,7 @@ import odanon
 import odanon_assets
 
 EXTRAS = {"dagster_k8s", "opendp", "openlineage", "pyspark"}  # there when the build was asked for them
-SERVICES = ("dagster._cli", "dagster._daemon.cli", "dagster_webserver.cli", "dagster_webserver.app", "dagster_postgres")
+PROGRAMS = ("odanon.cli", "dagster._cli", "dagster._daemon.cli", "dagster_webserver.cli", "dagster_webserver.app")
 
 
 def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
@@ -38,8 +38,8 @@ def load(wanted: set[tuple[str, str | None]]) -> None:
 
 
 files = [file for package in (odanon, odanon_assets) for file in Path(package.__path__[0]).rglob("*.py")]
-parsed = [ast.parse(file.read_text()) for file in files]
-load({(service, None) for service in SERVICES} | {each for tree in parsed for each in imported(tree.body)})
+location = Path(odanon_assets.__path__[0], "definitions.py")  # itself it loads product files, which are not here
+load({(program, None) for program in PROGRAMS} | {*imported(ast.parse(location.read_text()).body)})
 sys.dont_write_bytecode = True
-load({each for tree in parsed for each in imported(ast.walk(tree))})
+load({each for file in files for each in imported(ast.walk(ast.parse(file.read_text())))})
 print(f"all that {len(files)} files import is there")

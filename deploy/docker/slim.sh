@@ -20,6 +20,7 @@ rm -rf ./*.dist-info/RECORD ./*.dist-info/sboms
 # the second copy of a page that the webserver has in webapp/build.
 rm -rf pyarrow/*flight* pyarrow/*_s3* pyarrow/_azurefs* pyarrow/_gcsfs* pyarrow/_hdfs* scipy/io/_fast_matrix_market/*.so \
     sklearn/datasets/{data,descr,images}/* dagster_webserver/graphiql
+rm -f numba/np/ufunc/tbbpool.*.so # asks for a library that is not there
 # Symbols. Not of those whose wheels were patched in a way that strip does not follow: they would no longer load.
 find . -type f -name '*.so*' ! -path './numpy.libs/*' ! -path './scipy.libs/*' ! -path './numba/np/ufunc/*' \
     -exec strip --strip-unneeded {} +
