@@ -15,6 +15,7 @@ import odanon_assets
 
 EXTRAS = {"dagster_k8s", "opendp", "openlineage", "pyspark"}  # there when the build was asked for them
 PROGRAMS = ("odanon.cli", "dagster._cli", "dagster._daemon.cli", "dagster_webserver.cli", "dagster_webserver.app")
+STORAGE = ("dagster_postgres",)  # named in deploy/dagster.yaml
 
 
 def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str | None]]:
@@ -39,7 +40,7 @@ def load(wanted: set[tuple[str, str | None]]) -> None:
 
 files = [file for package in (odanon, odanon_assets) for file in Path(package.__path__[0]).rglob("*.py")]
 location = Path(odanon_assets.__path__[0], "definitions.py")  # itself it loads product files, which are not here
-load({(program, None) for program in PROGRAMS} | {*imported(ast.parse(location.read_text()).body)})
+load({(program, None) for program in PROGRAMS + STORAGE} | {*imported(ast.parse(location.read_text()).body)})
 sys.dont_write_bytecode = True
 load({each for file in files for each in imported(ast.walk(ast.parse(file.read_text())))})
 print(f"all that {len(files)} files import is there")
