@@ -33,10 +33,11 @@ def test_hadolint_finds_nothing() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_base_is_pinned_to_the_python_of_the_lock() -> None:
-    (base,) = (rest for word, rest in instructions() if word == "ARG" and rest.startswith("PYTHON_IMAGE"))
-    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.11\.\d+-slim-bookworm", base)
-    assert {rest.split()[0] for word, rest in instructions() if word == "FROM"} == {"${PYTHON_IMAGE}", "runtime"}
+def test_the_base_is_pinned_to_the_debian_that_has_the_python_of_the_lock() -> None:
+    (base,) = (rest for word, rest in instructions() if word == "ARG" and rest.startswith("DEBIAN_IMAGE"))
+    assert re.fullmatch(r"DEBIAN_IMAGE=debian:12\.\d+-slim", base)  # Debian 12 has Python 3.11
+    bases = {rest.split()[0] for word, rest in instructions() if word == "FROM"}
+    assert bases == {"${DEBIAN_IMAGE}", "system", "build", "runtime"}
 
 
 @pytest.mark.parametrize("name", ["runtime", "spark"])

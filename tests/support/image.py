@@ -17,7 +17,7 @@ from compose_file import secrets_of, services
 from deployment import DEPLOY
 from running_stack import Stack
 
-BASE = "localhost/odanon-python-base"
+BASE = "localhost/odanon-debian"
 CHROOT = "--isolation=chroot"
 
 
@@ -31,7 +31,7 @@ def built_image() -> str:
     if BASE not in buildah("images", "--format", "{{.Name}}").splitlines():
         _make_base()
     mounts = [word for path in _pip_paths() for word in ("--volume", f"{path}:{path}:ro")]
-    options = ["runtime", CHROOT, "--build-arg", f"PYTHON_IMAGE={BASE}", *mounts]
+    options = ["runtime", CHROOT, "--build-arg", f"DEBIAN_IMAGE={BASE}", *mounts]
     return _output([DEPLOY / "docker" / "build.sh", *options], {**os.environ, "ENGINE": "buildah"}).splitlines()[-1]
 
 
@@ -114,21 +114,23 @@ class ImageStack(Stack):
 
 
 def _make_base() -> None:
-    """A small Debian with Python, from the packages that this machine gets its own from."""
+    """A small Debian like the official one, from the packages that this machine gets its own from."""
     listed = _output(
         ["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)", "Created-By: Packages"], dict(os.environ)
     )
     mirror = next(line.split()[0] for line in listed.splitlines() if line.split()[1:] == ["bookworm"])
     container = buildah("from", "scratch").strip()
     root = buildah("mount", container).strip()
-    packages = "python3,python3-pip,python3-venv,python-is-python3,ca-certificates"
-    _output(
-        [_program("debootstrap"), "--variant=minbase", f"--include={packages}", "bookworm", root, mirror],
-        dict(os.environ),
-    )
-    for unused in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+    # Certificates now: the build sees those of this machine in their place, where nothing can be installed.
+    words = [_program("debootstrap"), "--variant=minbase", "--include=ca-certificates", "bookworm", root, mirror]
+    _output(words, dict(os.environ))
+    for unused in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(Path(root) / unused)
         (Path(root) / unused).mkdir()
+    shares = [f"/usr/share/{unused}" for unused in ("doc", "info", "locale", "man")]
+    for share in shares:
+        shutil.rmtree(f"{root}{share}")
+    (Path(root) / "etc/dpkg/dpkg.cfg.d/docker").write_text("".join(f"path-exclude {share}/*\n" for share in shares))
     buildah("umount", container)
     buildah("config", "--env", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", container)
     buildah("commit", "--rm", container, BASE)
