@@ -69,8 +69,9 @@ def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limi
     for name, words in REAL.items():
         if name in shown:
             parts.append(_real(shown[name], words))
-    parts += [_sets(shown), _averages(shown), _squares(shown["squares"]), _cities(shown), _survey(shown["survey"])]
-    if missing := sorted({*SETS, *CITIES, *REAL} - found.keys()):
+    parts += [_sets(shown), _averages(shown), _cities(shown)]
+    parts += [part(shown[name]) for name, part in (("squares", _squares), ("survey", _survey)) if name in shown]
+    if missing := sorted({*SETS, *CITIES, *REAL, "squares", "survey"} - found.keys()):
         parts.append(f"Not run here: {', '.join(missing)}.\n")
     return "\n".join(parts)
 
