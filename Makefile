@@ -10,6 +10,7 @@ KERNELS := $(shell find plugins -path '*/kernels/*.py')
 QUIETLY := deploy/setup/quiet.sh
 PROGRAMS := deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/chromium.sh && deploy/setup/nginx.sh $(VENV)/nginx
 
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all modules again
 export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
 export DAGSTER_HOME ?= $(ODANON_ROOT)/dagster

@@ -7,13 +7,15 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
-from sqlalchemy import event
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Engine
+from sqlalchemy.pool import NullPool
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS / "support"))
@@ -56,7 +58,22 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def empty_dagster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept_engines() -> Iterator[None]:
+    """Dagster makes an engine for every event that it writes to SQLite, and each compiles all statements again."""
+    from dagster._core.storage.event_log.sqlite import sqlite_event_log
+    from dagster._core.storage.runs.sqlite import sqlite_run_storage
+    from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+
+    patient = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
+    kept = lru_cache(maxsize=32)(partial(create_engine, poolclass=NullPool, connect_args=patient))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (sqlite_event_log, sqlite_run_storage):
+            patch.setattr(module, "create_engine", lambda url, **_: kept(url))
+        yield
+
+
+@pytest.fixture(scope="session")
+def empty_dagster(tmp_path_factory: pytest.TempPathFactory, kept_engines: None) -> Path:
     """A home with the databases that Dagster makes at its first start, which takes it as long as a small day."""
     from dagster import DagsterInstance
 
@@ -78,3 +95,12 @@ def workspace(tmp_path: Path, empty_dagster: Path, monkeypatch: pytest.MonkeyPat
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(database, copy)
     return tmp_path
+
+
+@pytest.fixture
+def fewer_cities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the cities of the suite of anonymisers, with all promises and limits; ODANON_STRESS runs all of them."""
+    from odanon.testing import anonymizers
+
+    if not STRESS:
+        monkeypatch.setattr(anonymizers, "_CASES", anonymizers._CASES // 3)

@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 
 from odanon.errors import OdanonError
-from odanon.scratch import sweep
+from odanon.system.scratch import sweep
 from odanon_assets.lake.files import locked, new_folder, remove_files, remove_folder, sha256, to_json, write_text
 from odanon_assets.stores.interface import Act, Store
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odanon.errors import OdanonError
-from odanon.scratch import scratch
+from odanon.system.scratch import scratch
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from odanon.errors import OdanonError
-from odanon.scratch import process_scratch, scratch, sweep
+from odanon.system.scratch import process_scratch, scratch, sweep
 from odanon_assets.lake.files import locked, new_folder, to_json
 
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.

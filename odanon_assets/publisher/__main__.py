@@ -7,13 +7,13 @@ files of the day.
 
 import json
 import os
-import signal
 import socket
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import IO, Any
 
 import geopandas  # noqa: F401  with h3 and PyArrow needed for every release, and slow to import
 import h3  # noqa: F401
@@ -22,11 +22,12 @@ import pyarrow.dataset  # noqa: F401
 from odanon import registry
 from odanon.errors import OdanonError, OutageError
 from odanon.product import load_named
+from odanon.system.standby import serve
 from odanon_assets.lake.files import inherited
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root, products_folder
 from odanon_assets.publisher.act import publish_day
-from odanon_assets.publisher.process import LARGEST_REQUEST, SETTINGS
+from odanon_assets.publisher.process import SETTINGS
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 from odanon_assets.watch.memory import peak_megabytes
@@ -51,31 +52,14 @@ def main(request: dict[str, Any], lock: int) -> dict[str, Any]:
         return {"failed": type(error).__name__, "where": where, "transient": isinstance(error, OSError)}
 
 
-def serve(control: socket.socket) -> None:
-    """Answer requests until whoever asks has gone; a copy that has begun goes on to its end."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that have ended need no burial
-    while True:
-        request, descriptors, *_ = socket.recv_fds(control, LARGEST_REQUEST, 2)
-        if not request:
-            return
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            control.close()
-            _answer(json.loads(request), *descriptors)
-            return
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def _answer(request: dict[str, Any], answer: int, lock: int) -> None:
-    """Say who works on the request, and then how it ended."""
+def _answer(message: bytes, way_back: IO[bytes], descriptors: Sequence[int]) -> None:
+    """Say how a request ended."""
+    request = json.loads(message)
     for name in [name for name in os.environ if name.startswith(SETTINGS)]:
         del os.environ[name]
     os.environ.update(request["settings"])
     os.chdir(request["folder"])
-    with os.fdopen(answer, "w") as way_back:
-        print(os.getpid(), file=way_back, flush=True)
-        print(json.dumps(main(request, lock)), file=way_back)
+    way_back.write(json.dumps(main(request, *descriptors)).encode() + b"\n")
 
 
 if __name__ == "__main__":
@@ -83,4 +67,4 @@ if __name__ == "__main__":
     for _stage in _USED:
         registry.installed(_stage)  # so that no copy has to import them
     with socket.socket(fileno=int(sys.argv[1])) as asked:
-        serve(asked)
+        serve(asked, 1, _answer)

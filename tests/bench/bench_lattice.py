@@ -184,9 +184,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name, (n_tiles, n_flows) in SETS.items():
             city, rng = City.make(n_tiles, np.random.default_rng(n_tiles)), np.random.default_rng(n_flows)
-            rows = {"trips": write_rows(folder, f"{name}trips", flows(city, n_flows, rng))}
-            rows["persons"] = write_rows(folder, f"{name}persons", person_rows(city, n_flows, rng))
-            for steps, unit in [key[1:] for key in TARGETS if key[0] == name]:
+            asked = [key[1:] for key in TARGETS if key[0] == name]
+            made = {unit: {"trips": flows, "persons": person_rows}[unit] for _, unit in asked}
+            rows = {unit: write_rows(folder, name + unit, make(city, n_flows, rng)) for unit, make in made.items()}
+            for steps, unit in asked:
                 good &= report(name, steps, unit, rows[unit])
         n_tiles, points = SETS["5M"][0], []
         city = City.make(n_tiles, np.random.default_rng(n_tiles))

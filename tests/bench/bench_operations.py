@@ -97,7 +97,7 @@ def fresh_process(day: date) -> tuple[float, float, float]:
     product = fresh_product()
     work_alone(product, [day])
     lake, store = Lake(default_root()), open_store(product)
-    process._ready.clear()
+    process._PUBLISHER._ready.clear()
     first, _ = seconds(lambda: publish_fresh(product, lake, day))
     cpu: list[float] = []
     there = [seconds(lambda: cpu.append(publish_fresh(product, lake, day)["cpu_seconds"]))[0] for _ in range(5)]

@@ -238,7 +238,7 @@ def limits(cls: type) -> st.SearchStrategy:
         {"unit": "persons", "max_dominance": 0.4, "contribution_cap": 2},
     ]
     # What levels say of visited tiles that nobody can reach is tested apart.
-    searched = cls.__module__.startswith("odanon.anonymizers.atg.")
+    searched = cls.__module__.startswith(("odanon.anonymizers.atg.", "odanon.anonymizers.lattice."))
     kept = [extra for extra in extras if "min_visited" not in extra or searched]
     return st.builds(
         lambda k, suppression, extra: cls(k=k, suppression=suppression, **extra),

@@ -17,7 +17,7 @@ from odanon.errors import OdanonError
 from odanon.reading.persons import IdKinds
 from odanon.reading.pseudonym import KEY_VARIABLE, pseudonyms, window_key
 from odanon.reading.validate import Tally, validate
-from odanon.scratch import scratch, sweep
+from odanon.system.scratch import scratch, sweep
 
 PANEL = ("Traces", 2)
 

@@ -52,7 +52,7 @@ def nested_blocks(
         offset += len(labels[-1])
         parents.append(position.ravel() + offset)
         labels.append(np.array([name(height, row, col) for row, col in block.T.tolist()], dtype=object))
-        joined = block.shape[1] == 1 or np.isin(block, (-1, 0)).all()  # which no factor brings together
+        joined = block.shape[1] == 1 or bool(np.isin(block, (-1, 0)).all())  # which no factor brings together
         cells, height = block // np.array(next(factors))[:, None], height + 1
     return _close(labels, parents)
 

@@ -4,6 +4,7 @@ With fine steps a square is cut into two halves, and each half into two squares 
 """
 
 import math
+from collections.abc import Iterator
 from itertools import cycle, repeat
 from typing import Literal
 
@@ -47,11 +48,12 @@ class QuadtreeHierarchy:
         """Only areas that split their tiles are kept; a node's level counts the steps of the full tree down to it."""
         cells = tiles.cells
         row, col, depth = self._in_metres(tiles) if cells is None else _in_cells(cells.row, cells.col)
+        factors: Iterator[tuple[int, int]] = repeat((2, 2))
         if self.steps == "fine":
             finest, factors = np.stack([row, col // 2]), cycle(((2, 1), (1, 2)))
             name = lambda height, row, col: _half_or_square(depth, height, row, col)  # noqa: E731
         else:
-            finest, factors = np.stack([row // 2, col // 2]), repeat((2, 2))
+            finest = np.stack([row // 2, col // 2])
             name = lambda height, row, col: _path(depth - height, row, col)  # noqa: E731
         nodes = without_single_children(nested_blocks(tiles.label, finest, factors, name))
         tree = Hierarchy.from_parents(nodes.label.tolist(), nodes.parent, kind="quadtree", level=nodes.level)

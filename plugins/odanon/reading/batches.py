@@ -10,10 +10,9 @@ import fcntl
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import IO, Any, Literal
 
@@ -25,6 +24,7 @@ from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
 from odanon.reading.pseudonym import KEY_VARIABLE
+from odanon.system.standby import Standby
 
 Kind = Literal["text", "id", "number", "time", "texts"]
 
@@ -96,45 +96,42 @@ def _rows_until_refusal(job: Job) -> Generator[pa.RecordBatch, None, dict[str, A
     """The rows of the files up to the first one that the child refuses, and what it reported of that one."""
     if not job.files:
         return None
-    environment = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
-    environment |= {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
-    with tempfile.TemporaryFile() as report:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "odanon.reading.child", str(MEMORY_LIMIT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=report,
-            env=environment,
-        )
-        try:
-            assert child.stdin is not None
-            assert child.stdout is not None
-            if hasattr(fcntl, "F_SETPIPE_SZ"):  # fewer switches between the two processes
-                fcntl.fcntl(child.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-            child.stdin.write(json.dumps(asdict(job)).encode("utf-8", "surrogatepass"))
-            child.stdin.close()
-            yield from _batches(child.stdout)
-            return _last_report(report) if child.wait() != 0 else None
-        finally:
-            child.kill()
-            child.wait()
-            if child.stdout is not None:
-                child.stdout.close()
+    (job_in, job_out), (rows_in, rows_out) = os.pipe(), os.pipe()
+    with tempfile.TemporaryFile() as report, open(rows_in, "rb") as rows:
+        if hasattr(fcntl, "F_SETPIPE_SZ"):  # fewer switches between the two processes
+            fcntl.fcntl(rows, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        with _READER.asked(str(MEMORY_LIMIT).encode(), job_in, rows_out, report.fileno()):
+            os.close(job_in)
+            os.close(rows_out)
+            told = {**asdict(job), "environment": _environment(), "folder": os.getcwd()}
+            with suppress(BrokenPipeError), open(job_out, "wb") as way_there:
+                way_there.write(json.dumps(told).encode("utf-8", "surrogatepass"))
+            yield from _batches(rows)
+        return _refusal(report)
+
+
+def _environment() -> dict[str, str]:
+    """What the child may know of ours: not the key, and that it should ask the system for memory, which limits it."""
+    known = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
+    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+
+
+_READER = Standby("odanon.reading.child", _environment)
 
 
 def _batches(stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
-    """All whole batches; a stream that breaks off ends here, and the child's exit code says that it did."""
+    """All whole batches; a stream that breaks off ends here, and the child's last report says that it did."""
     try:
         yield from pa.ipc.open_stream(stream)
     except (pa.ArrowInvalid, OSError):
         return
 
 
-def _last_report(report: IO[bytes]) -> dict[str, Any]:
-    """The last thing that the child said: the file it was at and, unless it died without a word, why it refused it."""
+def _refusal(report: IO[bytes]) -> dict[str, Any] | None:
+    """The file that the child was at when it ended before its work was done, and why unless it died without a word."""
     report.seek(0)
-    lines = [line for line in report.read().splitlines() if line.startswith(b"{")]
-    return json.loads(lines[-1]) if lines else {"file": 0}
+    told = [json.loads(line) for line in report.read().splitlines() if line.startswith(b"{")] or [{"file": 0}]
+    return None if "done" in told[-1] else told[-1]
 
 
 def _sentence(refused: dict[str, Any], job: Job) -> str:

@@ -18,7 +18,7 @@ from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_tiles
-from odanon.scratch import scratch
+from odanon.system.scratch import scratch
 
 
 def write_folder(

@@ -68,9 +68,10 @@ def check_anonymizer(cls: type[Anonymizer], *, may_refuse: bool = False, **param
 def _check_cities(cls: type[Anonymizer], parameters: dict[str, Any], may_refuse: bool) -> None:
     made = 0
     for seed in range(_CASES):
-        for promise in _PROMISES:
+        for number, promise in enumerate(_PROMISES):
             try:
-                _check_city(promising(cls, **promise, **parameters), seed)
+                plugin = promising(cls, **promise, **parameters)
+                _check_city(plugin, seed, in_turn=number == seed % len(_PROMISES))
             except OdanonError:
                 if not may_refuse:
                     raise
@@ -79,24 +80,20 @@ def _check_cities(cls: type[Anonymizer], parameters: dict[str, Any], may_refuse:
     assert made, f"{cls.__name__} refuses every matrix"
 
 
-def _check_city(plugin: Anonymizer, seed: int) -> None:
+def _check_city(plugin: Anonymizer, seed: int, in_turn: bool) -> None:
+    """One release of a city; of a promise whose turn it is in this city, also what the order of rows, another tree and windows do."""
     tree, rows = random_city(seed)
-    _check_release(plugin, tree, tree, rows, seed)
-    if seed < _OF_EACH:
-        _check_release(plugin, *city_of_two_trees(seed), seed)
-        _check_budget(plugin, *released_window(plugin, rows, tree))
-
-
-def _check_release(
-    plugin: Anonymizer, origins: Hierarchy, destinations: Hierarchy, rows: pd.DataFrame, seed: int
-) -> None:
-    name = type(plugin).__name__
     before = rows.copy()
-    made = released(plugin, rows, origins, destinations)
+    made = released(plugin, rows, tree)
     pd.testing.assert_frame_equal(rows, before)
     _check_budget(plugin, made)
-    again = released(plugin, rows.sample(frac=1, random_state=seed), origins, destinations)
-    assert again.flows.equals(made.flows), f"{name} depends on the order of the rows"
+    if in_turn:
+        again = released(plugin, rows.sample(frac=1, random_state=seed), tree)
+        assert again.flows.equals(made.flows), f"{type(plugin).__name__} depends on the order of the rows"
+    if in_turn and seed < _OF_EACH:
+        origins, destinations, others = city_of_two_trees(seed)
+        _check_budget(plugin, released(plugin, others, origins, destinations))
+        _check_budget(plugin, *released_window(plugin, rows, tree))
 
 
 def _check_budget(plugin: Anonymizer, *made: Release) -> None:

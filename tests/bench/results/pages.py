@@ -330,7 +330,7 @@ def _real(rows: pd.DataFrame, title: str) -> str:
             continue
         shape = f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
         body.append(
-            (row["method"], shape, *(_share(row[name]) if name.endswith("_share") else row[name] for name in names))
+            (row["method"], shape, *(_share(row[name]) if name.endswith("_share") else row.get(name) for name in names))
         )
     volume = f"{rows['volume'].max():,.0f} trips.\n\n"
     return f"## {title}\n\n{volume}" + _table(("method", "origins × destinations", *names.values()), body)

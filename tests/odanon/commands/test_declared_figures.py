@@ -29,7 +29,10 @@ def test_headlines_are_told_with_label_and_meaning(capsys: pytest.CaptureFixture
     anonymize._print_figures({**VOLUMES, "E": nan, "detour": 0.125}, noisy=False)
     told = lines(capsys)
     assert told[0] == "56 flows, 1,803 of 2,000 trips published"
-    assert "10.84 tiles per trip (mean size of origin plus destination of a trip in a flow; 2 means nothing was enlarged)" in told
+    assert (
+        "10.84 tiles per trip (mean size of origin plus destination of a trip in a flow; 2 means nothing was enlarged)"
+        in told
+    )
     assert "9.85 % of trips left out (too few people went that way, even between large areas)" in told
     assert "12.5 % of detour (longer than the straight way)" in told
     assert "10 people, at the fewest (behind the smallest flow)" in told

@@ -3,10 +3,14 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from subprocess import CompletedProcess
+from threading import Lock
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from odanon.compare import runner
 from odanon.compare.plan import Plan
 from odanon.compare.runner import run_plan, tidy
 from odanon.compare.worker import main
@@ -24,3 +28,16 @@ def run_here() -> Callable[[Plan], pd.DataFrame]:
         return tidy(list(run_plan(plan)))  # all are done, so this reads them
 
     return run
+
+
+@pytest.fixture
+def cases_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for what starts its cases itself, as the command does."""
+    one_at_a_time = Lock()
+
+    def run(command: list[str], **_: Any) -> CompletedProcess[str]:
+        with one_at_a_time:
+            main(command[-1])
+        return CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(runner.subprocess, "run", run)

@@ -66,6 +66,7 @@ def test_every_case_has_one_row_and_a_refusal_is_a_result(
         assert (tmp_path / "out" / "runs" / "atg-joint-k5-s0.1" / "release" / name).exists()
 
 
+@pytest.mark.usefixtures("cases_here")
 def test_finished_cases_are_not_run_again_unless_the_table_changed(table: TableInput, tmp_path: Path) -> None:
     planned = plan(table, tmp_path / "out", "atg-soft")
     first = list(run_plan(planned))
@@ -94,6 +95,7 @@ def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) ->
     assert pd.read_parquet(tmp_path / "out" / "comparison.parquet")["S_share"].iloc[0] <= 0.1
 
 
+@pytest.mark.usefixtures("cases_here")
 def test_a_segment_that_looks_like_a_formula_is_none_in_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
     path = tmp_path / "teams.parquet"
     pd.read_parquet(table.path).assign(team="=1+1", w=2.0).to_parquet(path, index=False)
@@ -145,6 +147,7 @@ def test_what_nobody_can_verify_is_told_as_such_and_never_the_best(
     assert 'class="best"' not in row[0]
 
 
+@pytest.mark.usefixtures("cases_here")
 def test_the_terminal_says_what_is_not_verified(table: TableInput, tmp_path: Path) -> None:
     options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
     wanted = ["--algorithms", "laplace", "--k", "5", "--unit", "trips", "--out", str(tmp_path / "out")]

@@ -93,6 +93,7 @@ def test_the_report_shows_the_cross_table_and_marks_what_is_unsafe(plan: Plan, c
     assert "Measured for the population" in page
 
 
+@pytest.mark.usefixtures("cases_here")
 def test_the_command_writes_the_cross_table(survey: Path, tmp_path: Path) -> None:
     wanted = ["--weight", "w", "--algorithms", "atg-soft", "--k", str(K), "--protect", "participants"]
     done = RUN.invoke(

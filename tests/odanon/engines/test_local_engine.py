@@ -1,5 +1,6 @@
 """The local engine: bounded look-ahead, and bucket files that depend on nothing but the points."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odanon.engines.local import Local
@@ -44,6 +45,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60)
 
 
+@settings(max_examples=1000 if os.environ.get("ODANON_STRESS") else 15)
 @given(rows=ROWS, cut=st.integers(0, 60), seed=st.integers(0, 9), antenna=st.booleans())
 def test_files_do_not_depend_on_order_batches_repeats_or_threads(
     tmp_path_factory: pytest.TempPathFactory, rows: list, cut: int, seed: int, antenna: bool

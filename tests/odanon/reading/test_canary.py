@@ -48,7 +48,7 @@ BAD_ROWS = [  # one of each reason, all of the canary
 def town(day: date) -> pd.DataFrame:
     """Good points of a small town, so that a day can be published."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(hours=7)
-    batches = Simulated(people=300, seed=3, radius_km=4).batches(start, start + timedelta(hours=37))
+    batches = Simulated(people=150, seed=3, radius_km=3).batches(start, start + timedelta(hours=37))
     return pd.concat(batches, ignore_index=True)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gate_town import DAY, people, town
 
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
+from odanon.system.standby import Standby
 from odanon_assets.lake.files import held_by, inherited
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -81,25 +83,28 @@ def stub(folder: Path, script: str) -> str:
     return str(path)
 
 
+def stand_in(python: str) -> Standby:
+    return replace(process._PUBLISHER, python=python, _ready=[])
+
+
 def test_a_publisher_that_is_killed_is_worth_another_try(
     product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(process, "_ready", [])
-        patched.setattr(process, "_PYTHON", stub(tmp_path, "kill -9 $$"))
+        patched.setattr(process, "_PUBLISHER", stand_in(stub(tmp_path, "kill -9 $$")))
         with pytest.raises(OutageError, match=r"ended without an answer; .* run the day again"):
             publish(product)
-    process._standing_ready().process.kill()
-    process._standing_ready().process.wait()
+    process._PUBLISHER.standing_ready().process.kill()
+    process._PUBLISHER.standing_ready().process.wait()
     assert publish(product)["fresh"]
 
 
 def test_days_are_published_by_copies_that_share_nothing(product: Product) -> None:
     publish(product)
-    ready = process._standing_ready().process.pid
+    ready = process._PUBLISHER.standing_ready().process.pid
     open_files = len(os.listdir(f"/proc/{ready}/fd"))
     assert not publish(product)["fresh"]
-    assert process._standing_ready().process.pid == ready
+    assert process._PUBLISHER.standing_ready().process.pid == ready
     assert len(os.listdir(f"/proc/{ready}/fd")) == open_files, "a lock or an answer stayed open"
     while children(ready):  # the last copy is about to end
         time.sleep(0.01)
@@ -144,15 +149,13 @@ def test_nothing_of_a_plugins_environment_is_handed_on(
     product: Product, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does a secret show on the command line."""
-    monkeypatch.setattr(process, "_ready", [])
-    monkeypatch.setattr(
-        process, "_PYTHON", stub(tmp_path, f'env > {tmp_path}/env; echo "$@" > {tmp_path}/words; exit 1')
-    )
+    stopped = stand_in(stub(tmp_path, f'env > {tmp_path}/env; echo "$@" > {tmp_path}/words; exit 1'))
+    monkeypatch.setattr(process, "_PUBLISHER", stopped)
     monkeypatch.setenv("LD_PRELOAD_OF_A_PLUGIN", "evil.so")
     monkeypatch.setenv("ODANON_DB_URL", "postgresql://ann:secret@localhost/x")
     with pytest.raises(OutageError):
         publish(product)
-    process._ready[0].process.wait()
+    stopped._ready[0].process.wait()
     assert "evil.so" not in (tmp_path / "env").read_text()
     assert (tmp_path / "words").read_text().split()[:-1] == ["-P", "-m", "odanon_assets.publisher"]
 

@@ -12,12 +12,16 @@ Small = npt.NDArray[np.int32]
 
 
 class Row(NamedTuple):
-    """Entries of origin nodes: key = tile rank, or rank << PERSON_BITS | person; columns that nobody asks for are empty."""
+    """Entries of origin nodes: key = tile rank, or rank << PERSON_BITS | person; columns that nobody asks for are empty.
+
+    Entries of different origins are added up, unless visited tiles are counted.
+    """
 
     key: npt.NDArray[np.integer]
     volume: npt.NDArray[np.integer]
     cells: Small  # non-empty tile pairs
     weight: Ints
+    origin: Small
 
 
 class Products(NamedTuple):

@@ -8,8 +8,8 @@ from odanon.anonymizers.anonymizer import ALL_LIMITS, Anonymizer
 from odanon.anonymizers.compilation import announce_compilation
 from odanon.anonymizers.lattice import kernels
 from odanon.anonymizers.lattice.rests import with_rests
-from odanon.anonymizers.lattice.settled import settle
-from odanon.anonymizers.lattice.solver import Costs, Lattice
+from odanon.anonymizers.lattice.settled import Settled, settle
+from odanon.anonymizers.lattice.solver import Costs, Lattice, lattices
 from odanon.anonymizers.trees.problem import Problem
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
@@ -31,20 +31,16 @@ class AtgLattice(Anonymizer):
     )
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
-    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small", "min_visited"}
-    why_not: ClassVar[str] = (
-        "atg-lattice tells what is left out as rests, and counts trips and people, not visited tiles"
-    )
+    keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
+    why_not: ClassVar[str] = "atg-lattice tells what is left out as rests"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
         """The best partition of the pairs of tiles within the budget."""
         self.check(od)
         announce_compilation(kernels.build)
         problem = Problem(od, origins, destinations, self)
-        lattice = Lattice.of(problem, counted=self.objective == "loss")
-        costs, figures = self.costs(lattice)
-        found = lattice.find(costs)
-        settled = settle(lattice, lattice.decisions(costs, found))
+        solved = (self.solve(lattice) for lattice in lattices(problem, counted=self.objective == "loss"))
+        settled, figures = next(each for each in solved if each is not None)
         if self.rests:
             settled = with_rests(problem, settled)
         is_flow = settled.published[settled.owner]
@@ -56,17 +52,29 @@ class AtgLattice(Anonymizer):
             np.where(shown, settled.origin[settled.owner], -1),
             np.where(shown, settled.destination[settled.owner], -1),
             {"algorithm": "atg-lattice", **parameters_of(self)},
-            {**figures, "lambda": costs.lambda_at(found.right.lambda_), "evaluations": found.evaluations},
+            figures,
             pair_rest=shown & ~is_flow,
             contribution_cap=self.contribution_cap,
         )
 
-    def costs(self, lattice: Lattice) -> tuple[Costs, dict[str, float]]:
-        """The costs of the objective, and what they were set by."""
+    def solve(self, lattice: Lattice) -> tuple[Settled, dict[str, float]] | None:
+        """The best partition and what the search found; None where the multiplier is beyond the limit of the lattice."""
+        priced = self.costs(lattice)
+        found = None if priced is None else lattice.find(priced[0])
+        if priced is None or found is None:
+            return None
+        costs, figures = priced
+        figures |= {"lambda": costs.lambda_at(found.right.lambda_), "evaluations": found.evaluations}
+        return settle(lattice, lattice.decisions(costs, found)), figures
+
+    def costs(self, lattice: Lattice) -> tuple[Costs, dict[str, float]] | None:
+        """The costs of the objective, and what they were set by; None where that is beyond the limit of the lattice."""
         if self.objective == "tiles":
             return lattice.in_tiles(), {}
         price = self.tile_price
         if price is None:
-            least = lattice.find(lattice.in_tiles()).right
-            price = _PRICE * least.K / least.A
+            found = lattice.find(lattice.in_tiles())
+            if found is None:
+                return None
+            price = _PRICE * found.right.K / found.right.A
         return lattice.in_loss(price), {"tile_price": price}

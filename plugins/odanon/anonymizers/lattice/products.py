@@ -1,6 +1,11 @@
-"""All product nodes of a matrix that have enough units, built once on both cores and good for every multiplier."""
+"""The product nodes of a matrix that have enough units, built on both cores and good for every multiplier up to a limit.
+
+Areas of `limit` tiles and more are in no product node: below a multiplier they are never published. The others are in blocks (A, B)
+of the largest areas below the limit on either side, and each block is a problem by itself (ALGORITHMS, ATG-Lattice).
+"""
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +23,31 @@ Ints = npt.NDArray[np.int64]
 _PARTS = 16
 _WHOLE_UP_TO = 20_000  # entries: smaller matrices are one part
 _FIRST_ROOM = 1 << 16  # product nodes
-_MOST = 50_000_000  # product nodes of a part, 74 bytes each in all: a balanced tree has a few a pair
+_MOST = 30_000_000  # product nodes, 74 bytes each in all: a balanced tree has a few a pair
+
+
+class TooDeepError(OdanonError):
+    """The product nodes do not fit in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the trees are so deep that their products do not fit in memory;"
+            " use a hierarchy with fewer levels, larger tiles or atg-joint"
+        )
+
+
+class Tally:
+    """Counts the product nodes of all parts together, whichever thread makes them."""
+
+    def __init__(self) -> None:
+        self._lock, self._n = Lock(), 0
+
+    def add(self, n: int) -> None:
+        """Some more; an error where they do not fit, whatever the order they come in."""
+        with self._lock:
+            self._n += n
+            if self._n > _MOST:
+                raise TooDeepError
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +67,7 @@ class Grown:
     products: Products
     bounds: Ints  # where each part starts, and the end
     tops: Ints  # rows (first, behind the last) whose gains the last part takes up
+    limit: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,43 +98,44 @@ class Origins:
         )
 
 
-def grow(problem: Problem, counted: bool) -> Grown:
+def grow(problem: Problem, counted: bool, limit: int) -> Grown:
     """Build; `counted` says whether the non-empty cells of every node are needed."""
-    entries, origins, (roots, groups) = _entries(problem, counted), Origins.of(problem), _groups(problem)
+    entries, origins, (roots, groups) = _entries(problem, counted), Origins.of(problem), _groups(problem, limit)
+    tally = Tally()
 
     def build(group: Ints) -> Built:
-        return _build(problem, _below(problem, origins, entries, group), _no_products(entries))
+        return _build(problem, _below(problem, origins, entries, group), _no_products(entries), limit, tally)
 
     built = on_threads(build, groups)
     sizes = [len(part.products.origin) for part in built]
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     tops = np.concatenate([part.tops + first for part, first in zip(built, bounds, strict=False)], axis=1)
-    above = _above(problem, origins, roots, built, tops)
-    whole = _build(problem, above, _joined([part.products for part in built], bounds), int(bounds[-1]))
-    return Grown(whole.products, np.append(bounds, len(whole.products.origin)), tops)
+    above = _above(problem, origins, roots, built, tops, limit)
+    whole = _build(problem, above, _joined([part.products for part in built], bounds), limit, tally, int(bounds[-1]))
+    return Grown(whole.products, np.append(bounds, len(whole.products.origin)), tops, limit)
 
 
 def _entries(problem: Problem, counted: bool) -> Row:
     """The entries of all tiles; the cells of a tile pair count with its first entry."""
-    key, volume, weight, _ = problem.entries
+    key, volume, weight, origin = problem.entries
     cells = np.empty(0, dtype=np.int32)
     if counted:
         cells = np.ones(len(key), dtype=np.int32)
         if problem.by_person:
             cells[:] = 0
             cells[problem.od.pair_start] = 1
-    return Row(key, volume, cells, weight)
+    return Row(key, volume, cells, weight, origin)
 
 
-def _groups(problem: Problem) -> tuple[Ints, list[Ints]]:
-    """Origins that are the roots of subtrees with few entries, and the same in groups of about equal work.
+def _groups(problem: Problem, limit: int) -> tuple[Ints, list[Ints]]:
+    """Origins that are the roots of subtrees with few entries, within the limit, and the same in groups of about equal work.
 
     The groups depend on the matrix alone, never on the number of threads.
     """
     tree, total = problem.origins, len(problem.entries.key)
     n_entries = problem.entry_start[tree.tile_end] - problem.entry_start[tree.tile_start]
     share = max(total // _PARTS, _WHOLE_UP_TO)
-    roots = tree_kernels.topmost(tree.parent, (n_entries <= share) | (tree.size == 1))
+    roots = tree_kernels.topmost(tree.parent, ((n_entries <= share) & (tree.n_tiles < limit)) | (tree.size == 1))
     group = np.cumsum(n_entries[roots]) // (share + 1)
     return roots, np.split(roots, np.flatnonzero(np.diff(group)) + 1)
 
@@ -118,19 +149,24 @@ def _below(problem: Problem, origins: Origins, entries: Row, roots: Ints) -> "ke
     return origins.part(nodes, origins.children[nodes], entries, start, swept)
 
 
-def _above(problem: Problem, origins: Origins, roots: Ints, built: list[Built], tops: Ints) -> "kernels.Part":
-    """The nodes above all groups; the rows of their roots are given, and already swept."""
+def _above(
+    problem: Problem, origins: Origins, roots: Ints, built: list[Built], tops: Ints, limit: int
+) -> "kernels.Part":
+    """The nodes above all groups, within the limit; the rows of their roots are given, and already swept."""
     tree = problem.origins
     is_root = np.zeros(len(tree), dtype=np.bool_)
     is_root[roots] = True
-    nodes = np.flatnonzero(~tree_kernels.at_or_below(tree.parent, is_root) | is_root)
+    above = ~tree_kernels.at_or_below(tree.parent, is_root) & (tree.n_tiles < limit)
+    nodes = np.flatnonzero(above | is_root)
     children = np.where(is_root[nodes], 0, origins.children[nodes])
     rows = Row(*(np.concatenate(columns) for columns in zip(*(part.rows for part in built), strict=True)))
     lengths = np.concatenate([np.diff(part.start) for part in built])
     return origins.part(nodes, children, rows, np.concatenate([[0], np.cumsum(lengths)]), tops)
 
 
-def _build(problem: Problem, part: "kernels.Part", out: Products, n_products: int = 0) -> Built:
+def _build(
+    problem: Problem, part: "kernels.Part", out: Products, limit: int, tally: Tally, n_products: int = 0
+) -> Built:
     """Append the product nodes of a part to those in `out`."""
     n_rows, n_entries = len(part.start) - 1, int(part.start[-1] - part.start[0])
     counted = len(part.rows.cells) > 0
@@ -144,14 +180,12 @@ def _build(problem: Problem, part: "kernels.Part", out: Products, n_products: in
         cursor=np.array([0, 0, 0, n_products], dtype=np.int64),
     )
     scratch = problem.scratch()._replace(spine=np.empty((7, len(problem.destinations)), dtype=np.int64))
-    while not kernels.build(part, problem.shift, problem.side, problem.test, work, scratch, out):
-        if len(out.origin) > _MOST:
-            raise OdanonError(
-                "the trees are so deep that their products do not fit in memory;"
-                " use a hierarchy with fewer levels, larger tiles or atg-joint"
-            )
-        _resize(out, 2 * len(out.origin) + 2 * n_entries, counted)
-    _resize(out, int(work.cursor[3]), counted)
+    done = False
+    while not done:
+        done = kernels.build(part, limit, problem.shift, problem.side, problem.test, work, scratch, out)
+        tally.add(int(work.cursor[3]) - n_products)
+        n_products = int(work.cursor[3])
+        _resize(out, n_products if done else 2 * len(out.origin) + 2 * n_entries, counted)
     waiting = int(work.cursor[1])
     end = int(work.start[waiting])
     rows = Row(*(column[:end].copy() for column in work.row))

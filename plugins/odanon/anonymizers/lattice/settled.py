@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odanon.anonymizers.lattice import kernels
+from odanon.anonymizers.lattice.above import decisions_above
 from odanon.anonymizers.lattice.arrays import PUBLISH, SPLIT_ORIGIN
 from odanon.anonymizers.lattice.solver import Decisions, Lattice
 from odanon.anonymizers.lattice.threads import on_threads
@@ -28,26 +29,30 @@ class Settled:
 def settle(lattice: Lattice, decisions: Decisions) -> Settled:
     """Walk every tile pair down the tree of decisions."""
     problem, pairs = lattice.problem, lattice.problem.od.pairs
-    live = np.flatnonzero(decisions.parent >= 0)
-    number = np.empty(len(lattice), dtype=np.int32)
+    live, above = np.flatnonzero(decisions.parent >= 0), decisions_above(lattice)
+    number = np.empty(len(lattice), dtype=np.int64)
     number[live] = np.arange(len(live))
-    parent = number[decisions.parent[live]].astype(np.int64)
-    origin, destination = lattice.products.origin[live], lattice.products.destination[live]
-    by_origin = decisions.choice[live] == SPLIT_ORIGIN
+    parent = np.concatenate([number[decisions.parent[live]], len(live) + above.parent])
+    if len(above.of_blocks):
+        parent[number[lattice.roots]] = len(live) + above.of_blocks
+    origin = np.concatenate([lattice.products.origin[live], above.origin]).astype(np.int32)
+    destination = np.concatenate([lattice.products.destination[live], above.destination]).astype(np.int32)
+    by_origin = np.concatenate([decisions.choice[live] == SPLIT_ORIGIN, above.by_origin])
+    published = np.concatenate([decisions.choice[live] == PUBLISH, np.zeros(len(above.origin), dtype=np.bool_)])
     o_ranks = problem.origins.tile_start[origin], problem.origins.tile_end[origin]
     d_ranks = problem.destinations.tile_start[destination], problem.destinations.tile_end[destination]
     start = np.where(by_origin[parent], o_ranks[0], d_ranks[0])
     child = np.lexsort((start, parent))
     child = child[parent[child] != child].astype(np.int32)
-    child_start = np.concatenate([[0], np.cumsum(np.bincount(parent[child], minlength=len(live)))])
+    child_start = np.concatenate([[0], np.cumsum(np.bincount(parent[child], minlength=len(parent)))])
     tree = child_start, child, by_origin
     owner = np.empty(len(pairs.trips), dtype=np.int32)
 
     def walk(ranks: tuple[int, int]) -> None:
-        top = len(live) - 1
+        top = len(parent) - 1
         kernels.settle(*ranks, problem.pair_start, pairs.destination, top, tree, o_ranks, d_ranks, owner)
 
     cuts = np.searchsorted(problem.pair_start, np.linspace(0, len(owner), _PARTS + 1)[1:-1]).tolist()
     cuts = [0, *cuts, problem.origins.n_leaves]
     on_threads(walk, list(pairwise(cuts)))
-    return Settled(origin, destination, parent, decisions.choice[live] == PUBLISH, owner)
+    return Settled(origin, destination, parent, published, owner)

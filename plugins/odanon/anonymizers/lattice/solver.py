@@ -1,5 +1,6 @@
 """The best guillotine partition of the product of two trees for every multiplier, and the one within the budget."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,12 +12,13 @@ from odanon.anonymizers.atg.forest import largest_size, top_multiplier
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.lattice import kernels
 from odanon.anonymizers.lattice.arrays import Products
-from odanon.anonymizers.lattice.products import Grown, grow
+from odanon.anonymizers.lattice.products import Grown, TooDeepError, grow
 from odanon.anonymizers.lattice.threads import on_threads
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 
 _FIRST_GUESS = 32.0  # tiles
+_FIRST_LIMIT = 64  # tiles of an area
 _SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered
 _LARGEST_COST = 2.0**60
 
@@ -55,8 +57,19 @@ class Lattice:
     grown: Grown
 
     @classmethod
-    def of(cls, problem: Problem, counted: bool) -> "Lattice":
-        return cls(problem, grow(problem, counted))
+    def of(cls, problem: Problem, counted: bool, limit: int | None = None) -> "Lattice":
+        """All of them, or those whose areas have fewer than `limit` tiles."""
+        return cls(problem, grow(problem, counted, largest_size(problem) + 1 if limit is None else limit))
+
+    @property
+    def limit(self) -> int:
+        """No area has so many tiles."""
+        return self.grown.limit
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether multipliers have no bound."""
+        return self.limit > largest_size(self.problem)
 
     @property
     def products(self) -> Products:
@@ -70,6 +83,11 @@ class Lattice:
         return self.problem.origins.n_tiles, self.problem.destinations.n_tiles
 
     @cached_property
+    def roots(self) -> Ints:
+        """The topmost product node of every block, of which a whole lattice has one."""
+        return np.flatnonzero((self.products.above_origin < 0) & (self.products.above_destination < 0))
+
+    @cached_property
     def _parts(self) -> list[tuple[int, int]]:
         return list(pairwise(self.grown.bounds.tolist()))
 
@@ -77,7 +95,8 @@ class Lattice:
         """Trips times tiles of both sides (ALGORITHMS, Costs)."""
         cost = np.empty(len(self), dtype=np.int64)
         on_threads(lambda part: kernels.cost_in_tiles(*part, self.products, *self.sizes, cost), self._parts)
-        return Costs(cost, _FIRST_GUESS, 0.0, top_multiplier(self.problem), ratio=True)
+        top = top_multiplier(self.problem) if self.is_whole else float(self.limit)
+        return Costs(cost, _FIRST_GUESS, 0.0, top, ratio=True)
 
     def in_loss(self, price: float) -> Costs:
         """Trips spread to the wrong cells, plus `price` for every tile of a trip.
@@ -92,7 +111,8 @@ class Lattice:
         on_threads(
             lambda part: kernels.cost_in_loss(*part, self.products, *sides, pairs, price, unit, cost), self._parts
         )
-        return Costs(cost, 2 * unit, unit, most * unit + 1, unit)  # a suppressed trip is lost once
+        top = most * unit + 1 if self.is_whole else price * self.limit * unit
+        return Costs(cost, 2 * unit, unit, top, unit)  # a suppressed trip is lost once
 
     def decide(self, costs: Costs, multiplier: float, best: Ints, choice: npt.NDArray[np.int8]) -> tuple[int, int]:
         """Fill the sums and the choices of the best partition at a multiplier; returns its (K, C)."""
@@ -104,17 +124,20 @@ class Lattice:
         on_threads(decide, self._parts[:-1])
         kernels.hand_up(self.grown.tops, self.products, best)
         decide(self._parts[-1])
-        return (int(best[-1, 0]), int(best[-1, 1])) if len(self) else (0, 0)
+        K, C = best[self.roots, :2].sum(axis=0)
+        return int(K), int(C)
 
-    def find(self, costs: Costs) -> Found[None]:
-        """The multiplier whose best partition stays within the budget."""
+    def find(self, costs: Costs) -> Found[None] | None:
+        """The multiplier whose best partition stays within the budget; None where it is beyond what the limit allows."""
+        if costs.top < costs.bottom:
+            return None
         best, choice = self._room()
 
         def evaluate(multiplier: float, *_: Line[None] | None) -> Line[None]:
             return Line(*self.decide(costs, multiplier, best, choice), multiplier, None)
 
         found = search(evaluate, self.problem.least, costs.guess, costs.top, bottom=costs.bottom)
-        if found is None:
+        if found is None and self.is_whole:
             raise OdanonError(
                 "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
             )
@@ -138,3 +161,15 @@ class Lattice:
 
     def _room(self) -> tuple[Ints, npt.NDArray[np.int8]]:
         return np.empty((len(self), 4), dtype=np.int64), np.empty(len(self), dtype=np.int8)
+
+
+def lattices(problem: Problem, counted: bool) -> Iterator[Lattice]:
+    """The whole lattice or, where that does not fit in memory, ever larger parts of it, good for ever larger multipliers."""
+    try:
+        yield Lattice.of(problem, counted)
+        return
+    except TooDeepError:
+        limit = _FIRST_LIMIT
+    while True:
+        yield Lattice.of(problem, counted, limit)
+        limit *= 2

@@ -1,15 +1,17 @@
-"""The process that opens foreign files: `python -m odanon.reading.child BYTES` reads a job, writes Arrow batches.
+"""The process that opens foreign files: `python -m odanon.reading.child` stands ready, and a copy does each job.
 
-It tells on standard error which file it is at and, if it refuses one, why: file numbers and codes, nothing else.
+A copy reads its job from standard input and writes Arrow batches to standard output. On standard error it tells which file it is
+at and, if it refuses one, why: file numbers and codes, nothing else; and at last that it is done.
 """
 
 import json
 import os
 import resource
+import socket
 import stat
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 
@@ -17,12 +19,16 @@ from odanon.reading.child.columns import Converter, schema_of
 from odanon.reading.child.formats import raw_batches
 from odanon.reading.child.unpack import RefusedError
 from odanon.reading.ids import Spelling
+from odanon.system.standby import serve
 
 _OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
 
 
 def main(limit: int) -> int:
     job = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogatepass"))
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    os.chdir(job["folder"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     converter = Converter(job["columns"], job["zone"], job["time_format"], Spelling(**job["spelling"]))
     with pa.ipc.new_stream(sys.stdout.buffer, schema_of(job["columns"])) as writer:
@@ -87,10 +93,19 @@ def _report(**facts: Any) -> None:
     sys.stderr.flush()
 
 
-if __name__ == "__main__":
+def _work(limit: bytes, _: IO[bytes], streams: Sequence[int]) -> None:
+    """Do one job, given the three standard streams, and end."""
+    for standard, stream in enumerate(streams):
+        os.dup2(stream, standard)
     try:
-        code = main(int(sys.argv[1]))
+        code = main(int(limit))
         sys.stdout.flush()
-    except BaseException:  # a traceback could carry what was in the file
-        code = 1
-    os._exit(code)
+        if code == 0:
+            _report(done=True)
+    finally:  # a traceback could carry what was in the file
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as asked:
+        serve(asked, 3, _work)

@@ -32,6 +32,7 @@ from odanon.anonymizers.levels.uniform import UniformLevel
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 from odanon.metrics.reconstruction import Reconstruction
+from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.plugin import parameters_of
 
@@ -78,6 +79,48 @@ def test_the_value_is_that_of_the_plain_recursion(
         lattice, costs, cost = costs_of(instance, promise, objective)
     best = recursion(instance, promise, cost, multiplier)
     assert value_at(lattice, costs, multiplier) == pytest.approx(best, abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(7, 7), promises, objectives, st.integers(2, 9), st.booleans())
+def test_below_its_limit_a_part_of_the_lattice_is_as_good_as_the_whole(
+    instance: Instance, promise: AtgLattice, objective: tuple[str, float], limit: int, in_parts: bool
+):
+    assume(map_is_large_enough(instance, promise))
+    whole, costs, _ = costs_of(instance, promise, objective)
+    with patch.object(products, "_WHOLE_UP_TO", 3 if in_parts else 20_000):
+        part = Lattice.of(whole.problem, counted=True, limit=limit)
+    of_part = part.in_tiles() if objective[0] == "tiles" else part.in_loss(objective[1])
+    assert len(part) <= len(whole)
+    assert part.is_whole or of_part.top <= limit * of_part.unit * (objective[1] or 1)
+    for multiplier in MULTIPLIERS:
+        if multiplier * of_part.unit <= of_part.top:
+            assert value_at(part, of_part, multiplier) == pytest.approx(value_at(whole, costs, multiplier), abs=1e-6)
+
+
+def caterpillar(n: int) -> Hierarchy:
+    """Every tile but the last beside all that come after it."""
+    label = [f"t{i}" for i in range(n)] + [f"n{i}" for i in range(n - 1)]
+    inner = np.arange(n, 2 * n - 1)
+    return Hierarchy.from_parents(label, [*inner, inner[-1], -1, *inner[:-1]], kind="caterpillar")
+
+
+@pytest.mark.parametrize("objective", ["tiles", "loss"])
+def test_deep_trees_are_solved_in_parts_that_fit_in_memory(objective: str, monkeypatch: pytest.MonkeyPatch):
+    tree, rng = caterpillar(600), np.random.default_rng(4)
+    ends = np.minimum(rng.geometric(0.05, (2, 8000)), 600) - 1  # most of them deep down
+    ends[:, ::50] = rng.integers(0, 600, (2, 160))
+    od = ODMatrix.from_arrays(*ends, rng.integers(1, 4, 8000))
+    plugin = AtgLattice(unit="trips", objective=objective, suppression=0.2, rests=False)
+    whole = plugin.anonymize(od, tree, tree)
+    size = len(Lattice.of(Problem(od, tree, tree, plugin), counted=True))
+    monkeypatch.setattr(products, "_MOST", size // 2)
+    part = plugin.anonymize(od, tree, tree)
+    assert part.metrics["lambda"] == pytest.approx(whole.metrics["lambda"])
+    assert part.metrics["Gbar"] == pytest.approx(whole.metrics["Gbar"], rel=0.02)
+    assert part.metrics["S"] <= plugin.budget(od.volume)
+    with_rests = promise_with(plugin, rests=True).anonymize(od, tree, tree)
+    assert with_rests.metrics["S"] < plugin.k
 
 
 RIVALS = (AtgDual, AtgHomogeneous, Oigh, OdkAnon)

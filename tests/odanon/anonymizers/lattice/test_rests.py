@@ -1,13 +1,32 @@
 """Rests of ATG-Lattice: what the optimum suppresses, told as coarsely as the promise asks and no more."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import count
+from unittest.mock import patch
+
 import numpy as np
 from enumeration import Instance, allowed, counted_trips, instances, limits, possible, units
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
+from odanon.anonymizers.lattice import lattice
 from odanon.anonymizers.lattice.lattice import AtgLattice
+from odanon.anonymizers.lattice.solver import Lattice
+from odanon.anonymizers.trees.problem import Problem
 from odanon.model.release import Release
 
 promises = limits(AtgLattice)
+
+
+def in_parts(problem: Problem, counted: bool) -> Iterator[Lattice]:
+    """As where the whole lattice does not fit in memory."""
+    return (Lattice.of(problem, counted, limit) for limit in count(2))
+
+
+def anonymized(instance: Instance, promise: AtgLattice, parts: bool) -> Release:
+    with patch.object(lattice, "lattices", in_parts) if parts else nullcontext():
+        return promise.anonymize(instance.od, instance.origins, instance.destinations)
 
 
 def regions(instance: Instance, release: Release) -> list[np.ndarray]:
@@ -23,10 +42,10 @@ def own_rows(instance: Instance, release: Release) -> np.ndarray:
 
 
 @settings(max_examples=80, deadline=None)
-@given(instances(), promises)
-def test_every_rest_keeps_the_promise_by_what_no_finer_row_counts(instance: Instance, promise: AtgLattice):
+@given(instances(), promises, st.booleans())
+def test_every_rest_keeps_the_promise_by_what_no_finer_row_counts(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
-    release, od = promise.anonymize(instance.od, instance.origins, instance.destinations), instance.od
+    release, od = anonymized(instance, promise, parts), instance.od
     owner, inside = own_rows(instance, release), regions(instance, release)
     smallest = [
         min(range(len(inside)), key=lambda i: (not inside[i][row], inside[i].sum()), default=-1)
@@ -48,10 +67,10 @@ def test_every_rest_keeps_the_promise_by_what_no_finer_row_counts(instance: Inst
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(), promises)
-def test_rows_are_disjoint_or_inside_a_rest(instance: Instance, promise: AtgLattice):
+@given(instances(), promises, st.booleans())
+def test_rows_are_disjoint_or_inside_a_rest(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
-    release = promise.anonymize(instance.od, instance.origins, instance.destinations)
+    release = anonymized(instance, promise, parts)
     T, U = instance.origins, instance.destinations
     at = {label: node for node, label in enumerate(T.label)}
     to = {label: node for node, label in enumerate(U.label)}
@@ -66,11 +85,11 @@ def test_rows_are_disjoint_or_inside_a_rest(instance: Instance, promise: AtgLatt
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(), promises)
-def test_only_what_falls_short_at_the_top_is_left_out(instance: Instance, promise: AtgLattice):
+@given(instances(), promises, st.booleans())
+def test_only_what_falls_short_at_the_top_is_left_out(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
     assume(promise.max_tiles is None and promise.max_dominance is None)  # else the top may publish nothing
-    release = promise.anonymize(instance.od, instance.origins, instance.destinations)
+    release = anonymized(instance, promise, parts)
     left_out = own_rows(instance, release) < 0
     assert not left_out.any() or not allowed(instance.od, left_out, promise)
     if promise.unit == "trips":

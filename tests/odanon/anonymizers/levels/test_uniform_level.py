@@ -141,6 +141,7 @@ def test_a_level_that_the_hierarchy_does_not_have_is_refused():
             flows(UniformLevel(k=2, unit="trips", level=level), [("a", "c", 5)])
 
 
+@pytest.mark.usefixtures("fewer_cities")
 @pytest.mark.parametrize("extra", [{"report_small": True}, {"level": 0}])
 def test_conformance_of_uniform(extra: dict):
     check_anonymizer(UniformLevel, **extra)

@@ -48,23 +48,28 @@ def copy_run(source, start, end, target, at):
         target.cells[at : at + n] = source.cells[start:end]
     if len(source.weight) > 0:
         target.weight[at : at + n] = source.weight[start:end]
+    if len(source.origin) > 0:
+        target.origin[at : at + n] = source.origin[start:end]
     return at + n
 
 
 @njit(cache=True, nogil=True)
 def merge_two(source, start, middle, end, target, at):
-    """Append the merge of two neighbouring sorted runs, equal keys added up; returns the end."""
-    counted, weighted = len(source.cells) > 0, len(source.weight) > 0
+    """Append the merge of two neighbouring sorted runs, equal keys added up unless origins are kept; returns the end."""
+    counted, weighted, apart = len(source.cells) > 0, len(source.weight) > 0, len(source.origin) > 0
     i, j = start, middle
     while i < middle and j < end:
         a, b = source.key[i], source.key[j]
-        from_a, from_b = a <= b, b <= a
+        from_a = a <= b
+        from_b = b < a or (b == a and not apart)
         target.key[at] = a if from_a else b
         target.volume[at] = source.volume[i] * from_a + source.volume[j] * from_b
         if counted:
             target.cells[at] = source.cells[i] * from_a + source.cells[j] * from_b
         if weighted:
             target.weight[at] = source.weight[i] * from_a + source.weight[j] * from_b
+        if apart:
+            target.origin[at] = source.origin[i] if from_a else source.origin[j]
         i += from_a
         j += from_b
         at += 1
@@ -104,8 +109,11 @@ def link(lower, begin, end, place, out):
 
 
 @njit(cache=True, nogil=True)
-def build(part, shift, side, test, work, scratch, out):
-    """Go on with the nodes of a part until done or `out` is full; returns whether all is done."""
+def build(part, limit, shift, side, test, work, scratch, out):
+    """Go on with the nodes of a part until done or `out` is full; returns whether all is done.
+
+    Destinations of `limit` tiles and more have no product nodes.
+    """
     index, waiting, given, at = work.cursor
     done = True
     while index < len(part.nodes):
@@ -140,7 +148,7 @@ def build(part, shift, side, test, work, scratch, out):
             work.swept[:, base] = at
             if end > begin and part.sweep[index]:
                 fits = part.fits[index]
-                at = sweep(node, fits, work.row, begin, end, shift, side, test, scratch, work.waiting, out, at)
+                at = sweep(node, fits, limit, work.row, begin, end, shift, side, test, scratch, work.waiting, out, at)
                 work.swept[1, base] = at
                 if kids > 0:
                     link(lower, work.swept[0, base], at, work.place, out)

@@ -10,6 +10,7 @@ from numba import njit
 from odanon.anonymizers.trees.arrays import PERSON, PERSON_BITS
 from odanon.anonymizers.trees.kernels.keeps import dominated, enough
 from odanon.anonymizers.trees.kernels.lca import lca
+from odanon.anonymizers.trees.kernels.rows import visits
 
 NODE, VOLUME, UNITS, WEIGHT, CELLS, FIRST, BELOW = range(7)  # of a line of the spine
 
@@ -32,10 +33,11 @@ def read_tile(row, i, end, shift, side, stamp, scratch, sums):
         if people:
             person = row.key[i] & PERSON
             seen = scratch.last_seen[person]
-            if seen & ~PERSON == stamp:
-                scratch.correction[lca(side.table, side.exponent, seen & PERSON, rank)] -= 1
-            scratch.last_seen[person] = stamp | rank
-            sums[UNITS] += 1
+            if seen != stamp | rank:
+                if seen & ~PERSON == stamp:
+                    scratch.correction[lca(side.table, side.exponent, seen & PERSON, rank)] -= 1
+                scratch.last_seen[person] = stamp | rank
+                sums[UNITS] += 1
         i += 1
     if not people:
         sums[UNITS] = sums[VOLUME]
@@ -43,11 +45,11 @@ def read_tile(row, i, end, shift, side, stamp, scratch, sums):
 
 
 @njit(cache=True, nogil=True)
-def sweep(origin, fits, row, begin, end, shift, side, test, scratch, waiting, out, at):
+def sweep(origin, fits, limit, row, begin, end, shift, side, test, scratch, waiting, out, at):
     """Append the product nodes of the row begin:end; returns where the next one goes.
 
     `fits` says whether the origin may be published. A destination below the limits on areas stands for the lowest
-    one above it within them, unless other trips come in before.
+    one above it within them, unless other trips come in before; those of `limit` tiles and more are left out.
     """
     spine, depth, n_waiting = scratch.spine, 0, 0
     stamp = np.int64(origin + 1) << PERSON_BITS
@@ -64,7 +66,12 @@ def sweep(origin, fits, row, begin, end, shift, side, test, scratch, waiting, ou
             if depth > 0 and (join < 0 or spine[NODE, depth - 1] < join):
                 above = spine[NODE, depth - 1]
             lifted = np.int64(side.lift[sums[NODE]])
-            if enough(sums[UNITS], sums[WEIGHT], test) and (above < 0 or lifted < above):
+            stands = (above < 0 or lifted < above) and side.size[lifted] < limit
+            if (
+                stands
+                and enough(sums[UNITS], sums[WEIGHT], test)
+                and (test.visited == 1 or visits(row, sums[FIRST], i, shift, test.visited, scratch))
+            ):
                 safe = fits and side.size[lifted] <= test.max_tiles
                 if safe and test.dominance < 1.0:
                     safe = not dominated(row, range(sums[FIRST], i), test, scratch.tally)

@@ -62,7 +62,7 @@ def sweep(number, limit, row, begin, end, shift, side, test, scratch, out, at):
             above = spine[0, depth - 1] if depth > 0 and (wall or spine[0, depth - 1] < join) else join
             units = count if people else volume
             if enough(units, weight, test) and (
-                test.visited == 1 or _visited(row, first, i, shift, test.visited, scratch)
+                test.visited == 1 or visits(row, first, i, shift, test.visited, scratch)
             ):
                 lifted = np.int64(side.lift[node])
                 size = side.size[lifted]
@@ -107,7 +107,7 @@ def sweep(number, limit, row, begin, end, shift, side, test, scratch, out, at):
 
 
 @njit(cache=True, nogil=True)
-def _visited(row, first, end, shift, least, scratch):
+def visits(row, first, end, shift, least, scratch):
     """Whether the entries first:end, sorted by destination, start in so many different tiles, and end in so many."""
     scratch.turn[0] += 1
     turn, origins, destinations, last = scratch.turn[0], 0, 0, np.int64(-1)

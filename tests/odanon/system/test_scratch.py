@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from odanon.scratch import scratch, sweep
+from odanon.system.scratch import scratch, sweep
 
 
 def listed(home: Path) -> list[Path]:
