@@ -99,7 +99,6 @@ _DEMO = {
     "S_share": "of trips left out",
     "coarse_share": "of trips told coarsely",
     "flows": "rows",
-    "risk_membership_auc": "membership AUC in the fixed city",
 }
 
 

@@ -26,6 +26,7 @@ _LATTICE = Case("atg-lattice", 10, "trips", 0.1, {"rests": False})
 _DRAWS, _DAYS = 6, 12
 _LEAST_TRIPS = 500  # of a taxi day or a month of rides
 _FLOOR_S = 0.001  # CPU time below it is noise
+_MOST = 30  # ratios beyond are drawn at the edge
 
 Matrix = tuple[ODMatrix, Hierarchy, str]
 
@@ -116,10 +117,11 @@ def drawn(found: pd.DataFrame) -> str:
     for column, (figure, title) in enumerate(FIGURES.items()):
         x = _LEFT + column * _WIDE
         parts.append(f'<text x="{x + _WIDE / 2 - 8:.0f}" y="20" text-anchor="middle">{title}</text>')
-        low, high = _range(found[figure].to_numpy())
+        ratio = found[figure].clip(1 / _MOST, _MOST)
+        low, high = _range(ratio.to_numpy())
         for row, method in enumerate(OTHERS):
             y = _TOP + row * _HIGH
-            values = [found.loc[(found["set"] == name) & (found["method"] == method), figure] for name in sets]
+            values = [ratio[(found["set"] == name) & (found["method"] == method)] for name in sets]
             parts.append(_panel(x, y, low, high, [each.to_numpy() for each in values]))
             if column == 0:
                 parts.append(f'<text x="4" y="{y + 40}">{method}</text>')
@@ -132,9 +134,8 @@ def drawn(found: pd.DataFrame) -> str:
 
 
 def _range(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Powers of ten, or of two where the values lie close, that hold the values and 1."""
-    logs = np.log10(np.append(values[np.isfinite(values) & (values > 0)], 1.0))
-    step = 1.0 if np.ptp(logs) > 1 else np.log10(2)
+    """Powers of two that hold the values and 1."""
+    logs, step = np.log10(np.append(values, 1.0)), np.log10(2)
     return float(np.floor(logs.min() / step) * step), float(np.ceil(logs.max() / step) * step)
 
 

@@ -45,6 +45,7 @@ def trips() -> pd.DataFrame:
 
 
 def run(table: pd.DataFrame, folder: Path, *options: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
     path, out = folder / "od.parquet", folder / "release"
     table.to_parquet(path)
     done = RUN.invoke(cli.main, ["anonymize", str(path), "--out", str(out), *options], catch_exceptions=False)
@@ -125,6 +126,14 @@ def test_all_zones_of_the_layer_count_not_only_those_that_somebody_visited(tmp_p
     assert sorted(listed[4]) == ["a", "b", "c", "d"]
 
 
+def test_h3_has_fine_steps_unless_asked_otherwise(trips: pd.DataFrame, tmp_path: Path) -> None:
+    """Groups of children have a slash in their name."""
+    fine = run(trips, tmp_path / "fine", *COLUMNS, "--person", "user")
+    plain = run(trips, tmp_path / "plain", *COLUMNS, "--person", "user", "--hierarchy-set", "steps=standard")
+    groups = [pd.read_parquet(out / "zones.parquet")["zone_id"].str.contains("/").any() for out in (fine, plain)]
+    assert groups == [True, False]
+
+
 def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> None:
     small = ("--algorithm", "atg-joint", "--set", "report_small=true")
     out = run(trips, tmp_path, *COLUMNS, "--person", "user", *small)
@@ -146,6 +155,7 @@ def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> N
         (("--person", "nobody"), "has no column 'nobody'; it has user, from, to, hour"),
         (("--person", "user", "--algorithm", "magic"), "no anonymize plugin is called 'magic'"),
         (("--person", "user", "--set", "colour"), "write name=value"),
+        (("--person", "user", "--hierarchy-set", "colour"), "--hierarchy-set colour: write name=value"),
         (("--person", "user", "--set", "colour=red"), "colour: there is no such key here"),
         (("--person", "user", "--hierarchy", "nowhere.csv"), "nowhere.csv does not exist"),
     ],
