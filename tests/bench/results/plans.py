@@ -25,7 +25,7 @@ LARGE = tuple(name for name in SOLVERS if name not in ("glove", "glove-sk", "lap
 HEXAGONS = ("atg-joint", "atg-homogeneous", "atg-soft", "odkanon", "oigh", "mondrian")
 OTHERS = frozenset(SOLVERS) - {"suppression", "laplace"}  # those that enlarge areas within the same budget
 _LARGE_PAIRS, _SLOW_PAIRS = 100_000, 10_000
-_USED = 0.095  # a budget of which less is left counts as used up
+_USED = 0.095, 0.105  # shares left out that count as the budget used up
 TORONTO_K = 200  # expanded persons, of a sample of one in twenty
 
 
@@ -64,11 +64,10 @@ def on_fine_steps(unit: str, k: int = 10) -> tuple[Case, ...]:
 
 
 def equal_cases(found: pd.DataFrame) -> tuple[Case, ...]:
-    """The lattice with the budgets that others did not use up, in whole percents, so that it leaves out no more than they."""
-    less = others(found)
-    less = less[less["S_share"] < _USED]
-    promises = {(int(row["k"]), row["unit"], whole_percent(row["S_share"])) for _, row in less.iterrows()}
-    return tuple(Case(LATTICE, k, unit, budget, ALONE) for k, unit, budget in sorted(promises))
+    """The lattice with the shares that others left out, in whole percents, so that it leaves out no more than they."""
+    rows = others(found)
+    promises = {(int(row["k"]), row["unit"], whole_percent(row["S_share"])) for _, row in rows.iterrows()}
+    return tuple(Case(LATTICE, k, unit, budget, ALONE) for k, unit, budget in sorted(promises) if budget != BUDGET)
 
 
 def others(found: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +76,7 @@ def others(found: pd.DataFrame) -> pd.DataFrame:
 
 def whole_percent(share: float) -> float:
     """The budget of a lattice that is set beside a method that left out this share."""
-    return BUDGET if share >= _USED else floor(100 * share + 1e-9) / 100
+    return BUDGET if _USED[0] <= share <= _USED[1] else floor(100 * share + 1e-9) / 100
 
 
 def squares_cases() -> tuple[Case, ...]:
