@@ -103,7 +103,9 @@ def _shuffle_points(
     def prepare(batch: pd.DataFrame) -> tuple[pd.DataFrame, Tally]:
         tally = Tally()
         points = validate(batch, start - context, end + context, tally, spelling)
-        tally.sample.take(points[(points["time"] >= start) & (points["time"] < end)], _TOLD_APART["traces"])
+        if len(points):  # where all are bad, times may have no zone
+            of_the_day = points["time"].between(start, end, inclusive="left")
+            tally.sample.take(points[of_the_day], _TOLD_APART["traces"])
         return points.assign(person=pseudonyms(points["person"], key)), tally
 
     tallies, buckets = engine.shuffle([source], read, prepare, folder)

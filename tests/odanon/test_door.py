@@ -169,9 +169,9 @@ def test_what_cannot_be_counted_again_is_told_as_such() -> None:
 
 
 def test_the_python_call_goes_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
-    from odanon.anonymizers.atg.joint import AtgJoint
+    from odanon.anonymizers.lattice.lattice import AtgLattice
 
-    monkeypatch.setattr(AtgJoint, "anonymize", Raw.anonymize)
+    monkeypatch.setattr(AtgLattice, "anonymize", Raw.anonymize)
     with pytest.raises(RefusedError, match="at-least-k"):
         odanon.anonymize(ROWS, TREE, k=5)
 
@@ -180,11 +180,11 @@ def test_the_command_writes_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     from typer.testing import CliRunner
 
     from odanon import cli
-    from odanon.anonymizers.atg.joint import AtgJoint
+    from odanon.anonymizers.lattice.lattice import AtgLattice
 
     ROWS.to_parquet(tmp_path / "trips.parquet")
     pd.DataFrame({"child": ["a", "b", "c"], "parent": ["all"] * 3}).to_csv(tmp_path / "tree.csv", index=False)
-    monkeypatch.setattr(AtgJoint, "anonymize", Raw.anonymize)
+    monkeypatch.setattr(AtgLattice, "anonymize", Raw.anonymize)
     arguments = ["anonymize", str(tmp_path / "trips.parquet"), "--person", "person", "-k", "5"]
     arguments += ["--hierarchy", str(tmp_path / "tree.csv"), "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(cli.main, arguments)

@@ -52,7 +52,8 @@ def render_comparison(
         busy=_table(["", *busiest.columns], [[n, *row] for n, row in enumerate(busiest.values.tolist(), 1)]),
     )
     drawn = [release for release in releases if len(release.flows)]
-    in_no_flow = main["S_share"] + (1 - main["S_share"]) * main["coarse_share"]
+    told = main.reindex(columns=["S_share", "coarse_share"])  # neither, where every case was refused
+    in_no_flow = told["S_share"] + (1 - told["S_share"]) * told["coarse_share"]
     runs = main[["algorithm", "k", "Gbar", "cpu_s"]].assign(in_no_flow=in_no_flow)
     runs = runs.astype(object).where(runs.notna(), None)
     data = {

@@ -163,7 +163,8 @@ def town_of(
     rows = [crowd(TILES[n], TILES[n + 1], [f"p{n} {m}" for m in range(10 + n)]) for n in range(12)]
     place = folder / name
     place.mkdir()
-    gate.write(place, pd.concat([*rows, *extra]))
+    everybody = pd.concat([*rows, *extra])
+    gate.write(place, everybody.assign(person=f"{name} " + everybody["person"]))  # or the auditor would compare the two
     promise = {"plugin": "suppression", "k": 10, "suppression": 0.9}
     tree, metrics = {"plugin": "h3", "root": root}, ["reconstruction", "classes", "sizes"]
     product = town(place, name, anonymize=promise, hierarchy=tree, metrics=metrics, **rules)

@@ -118,8 +118,9 @@ def test_a_person_with_most_of_the_weight_keeps_a_flow_from_being_published(fold
     dominated, even = (TILES[0], TILES[1]), (TILES[40], TILES[41])
     for place, heaviest in (folder, 90.0), (folder / "elsewhere", 91.0):  # two data sets, or the auditor would compare
         heavy = crowd(*dominated, [f"d{n}" for n in range(5)]).assign(weight=[1.0, 1.0, 1.0, 1.0, heaviest])
+        rows = pd.concat([heavy, crowd(*even, [f"e{n}" for n in range(20)])])
         place.mkdir(exist_ok=True)
-        gate.write(place, pd.concat([heavy, crowd(*even, [f"e{n}" for n in range(20)])]))
+        gate.write(place, rows.assign(person=f"{heaviest} " + rows["person"]))
     unit = {"plugin": "atg-joint", "k": 5, "unit": "population", "k_population": 50, "suppression": 0.4}
     columns = {"person": "person", "weight": "weight"}
     published(town(folder, "any", columns, anonymize=unit))

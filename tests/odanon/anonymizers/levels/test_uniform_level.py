@@ -142,9 +142,12 @@ def test_a_level_that_the_hierarchy_does_not_have_is_refused():
 
 
 @pytest.mark.usefixtures("fewer_cities")
-@pytest.mark.parametrize("extra", [{"report_small": True}, {"level": 0}])
-def test_conformance_of_uniform(extra: dict):
-    check_anonymizer(UniformLevel, **extra)
+def test_conformance_of_uniform_with_small_volumes_reported():
+    check_anonymizer(UniformLevel, report_small=True)
+
+
+def test_conformance_of_a_given_level():
+    check_anonymizer(UniformLevel, level=0)
 
 
 def test_conformance_of_methods_that_refuse_what_exceeds_the_budget():
