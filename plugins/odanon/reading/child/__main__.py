@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, BinaryIO
 
+import pandas  # noqa: F401  PyArrow loads it for most conversions: once here, and not in every copy
 import pyarrow as pa
 
 from odanon.reading.child.columns import Converter, schema_of
