@@ -73,7 +73,7 @@ def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limi
     parts += [part(shown[name]) for name, part in (("squares", _squares), ("survey", _survey)) if name in shown]
     if missing := sorted({*SETS, *CITIES, *REAL, "squares", "survey"} - found.keys()):
         parts.append(
-            f"Not run for this page: {', '.join(missing)}. `make results` runs all sets (about a quarter of an hour of CPU time, by estimate).\n"
+            f"Not run for this page: {', '.join(missing)}. `make results` runs all sets.\n"
         )
     return "\n".join(parts)
 
