@@ -72,9 +72,7 @@ def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limi
     parts += [_sets(shown), _averages(shown), _cities(shown)]
     parts += [part(shown[name]) for name, part in (("squares", _squares), ("survey", _survey)) if name in shown]
     if missing := sorted({*SETS, *CITIES, *REAL, "squares", "survey"} - found.keys()):
-        parts.append(
-            f"Not run for this page: {', '.join(missing)}. `make results` runs all sets.\n"
-        )
+        parts.append(f"Not run for this page: {', '.join(missing)}. `make results` runs all sets.\n")
     return "\n".join(parts)
 
 
