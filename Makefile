@@ -39,7 +39,7 @@ up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for 
 
 test: lint ## Lint, types and all tests, real PostGIS and browser included
 	@$(PROGRAMS)
-	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 2 --dist loadfile) --durations 15
+	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 3 --dist loadfile --no-loadscope-reorder) --durations 15
 
 lint: $(STAMP) ## Ruff, mypy and import-linter, oxlint and oxfmt for JavaScript; silent when nothing is wrong
 	@$(QUIETLY) "ruff check: correct the above; '$(BIN)/ruff check --fix .' does what it can." $(BIN)/ruff check .

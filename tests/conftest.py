@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from hypothesis import settings
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Engine
@@ -22,15 +24,34 @@ sys.path.insert(0, str(TESTS / "support"))
 
 from postgis_server import postgis_server  # noqa: E402
 
+from odanon.testing import anonymizers  # noqa: E402
+
 STRESS = bool(os.environ.get("ODANON_STRESS"))
 settings.register_profile("test", deadline=None, max_examples=40)
 settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("stress" if STRESS else "test")
+if not STRESS:
+    anonymizers._ENOUGH, anonymizers._ENOUGH_LIMITED = 3, 1  # of the suite of anonymisers; every promise has its turn
 
 # A shell that starts the tests in the background without job control has them ignore SIGINT. Programs inherit that, and
 # Dagster, which treats SIGTERM as SIGINT, could then not be stopped by either.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what repeats a behaviour with other values to ODANON_STRESS."""
+    left = set() if STRESS else {item for item in items if item.get_closest_marker("thorough") or _has_no_turn(item)}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def _has_no_turn(item: pytest.Item) -> bool:
+    """Whether a test of a file marked `stores_in_turn` is for the other store: each of its tests is run on one of the two."""
+    if not isinstance(item, pytest.Function) or not item.get_closest_marker("stores_in_turn"):
+        return False
+    other = ("embedded", "postgis")[len(item.originalname) % 2]
+    return other in item.name.partition("[")[2].rstrip("]").split("-")
 
 
 @event.listens_for(Engine, "connect")
@@ -59,14 +80,25 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def kept_engines() -> Iterator[None]:
-    """Dagster makes an engine for every event that it writes to SQLite, and each compiles all statements again."""
+    """Dagster makes an engine for every event that it writes to SQLite, and each compiles all statements again.
+
+    Whenever a database is opened it reads the revisions of its schema, which do not change either.
+    """
     from dagster._core.storage.event_log.sqlite import sqlite_event_log
     from dagster._core.storage.runs.sqlite import sqlite_run_storage
     from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 
     patient = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
     kept = lru_cache(maxsize=32)(partial(create_engine, poolclass=NullPool, connect_args=patient))
+    revisions: dict[str | None, ScriptDirectory] = {}
+    read = ScriptDirectory.from_config
+
+    def read_once(config: Config) -> ScriptDirectory:
+        folder = config.get_main_option("script_location")
+        return revisions.setdefault(folder, revisions.get(folder) or read(config))
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ScriptDirectory, "from_config", read_once)
         for module in (sqlite_event_log, sqlite_run_storage):
             patch.setattr(module, "create_engine", lambda url, **_: kept(url))
         yield
@@ -98,9 +130,7 @@ def workspace(tmp_path: Path, empty_dagster: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def fewer_cities(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of the cities of the suite of anonymisers, with all promises and limits; ODANON_STRESS runs all of them."""
-    from odanon.testing import anonymizers
-
-    if not STRESS:
-        monkeypatch.setattr(anonymizers, "_CASES", anonymizers._CASES // 3)
+def all_cities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole suite of anonymisers, for faults that few cities show."""
+    monkeypatch.setattr(anonymizers, "_ENOUGH", anonymizers._CASES)
+    monkeypatch.setattr(anonymizers, "_ENOUGH_LIMITED", anonymizers._CASES)

@@ -1,6 +1,7 @@
 """The `odanon` command: a group of what installed packages offer, each imported when it is called."""
 
 import sys
+from functools import cached_property
 from typing import Any, Literal
 
 import typer
@@ -17,12 +18,18 @@ class Commands(TyperGroup):
     """Lists commands by what their sources say, and loads the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
         self.offers = {offer.name: offer for offer in offers()}
-        super().__init__(**{**settings, "commands": _listed(self.offers)})
+        del self.commands  # those who call one need not wait until the sources of all are read
+
+    @cached_property
+    def commands(self) -> dict[str, TyperCommand]:  # type: ignore[override]
+        return _listed(self.offers)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, _loaded(self.offers[name]) if name else command, rest
+        if args and args[0] in self.offers:
+            return args[0], _loaded(self.offers[args[0]]), args[1:]
+        return super().resolve_command(ctx, args)
 
 
 def _listed(offered: dict[str, Offer]) -> dict[str, TyperCommand]:

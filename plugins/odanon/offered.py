@@ -1,7 +1,8 @@
 """What installed packages offer under a name: a name of ours is never theirs."""
 
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
 
 OURS = "odanon"
 TAKEN = "the name belongs to odanon; rename it"
@@ -35,4 +36,9 @@ def packages(points: tuple[EntryPoint, ...]) -> str:
 
 
 def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else "an unknown package"
+    return _name(point.dist) if point.dist else "an unknown package"
+
+
+@lru_cache  # a distribution reads its whole metadata to tell its name
+def _name(distribution: Distribution) -> str:
+    return distribution.name

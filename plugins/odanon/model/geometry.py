@@ -52,8 +52,12 @@ def node_area_km2(geometry: "list[MultiPolygon]") -> npt.NDArray[np.float64]:
     from pyproj import Geod
 
     geod = Geod(ellps="WGS84")
-    oriented = shapely.orient_polygons(geometry)
-    return np.array([abs(geod.geometry_area_perimeter(shape)[0]) / 1e6 for shape in oriented])
+    parts, of_shape = shapely.get_parts(shapely.orient_polygons(geometry), return_index=True)
+    rings, of_part = shapely.get_rings(parts, return_index=True)
+    corners, of_ring = shapely.get_coordinates(rings, return_index=True)
+    ends = np.searchsorted(of_ring, np.arange(1, len(rings)))
+    km2 = [geod.polygon_area_perimeter(lon, lat)[0] / 1e6 for lon, lat in map(np.transpose, np.split(corners, ends))]
+    return np.abs(np.bincount(of_shape[of_part], km2, minlength=len(geometry)))
 
 
 def h3_cells(tree: Hierarchy, node: int, limit: int) -> list[str]:

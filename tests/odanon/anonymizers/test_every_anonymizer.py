@@ -103,7 +103,6 @@ def test_the_verifier_finds_nothing(name: str, place: tuple[Hierarchy, pd.DataFr
     PUBLISHED[name] += 1
 
 
-@pytest.mark.usefixtures("fewer_cities")
 @pytest.mark.parametrize("name", [name for name in PLUGINS if name not in REFUSING])
 def test_every_installed_anonymiser_conforms(name: str) -> None:
     check_anonymizer(PLUGINS[name])

@@ -39,7 +39,9 @@ def ignoring(limit: str) -> type[Anonymizer]:
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_limit_that_is_forgotten_is_caught(limit: str) -> None:
+def test_a_limit_that_is_forgotten_is_caught(limit: str, request: pytest.FixtureRequest) -> None:
+    if limit == "max_tiles":
+        request.getfixturevalue("all_cities")
     with pytest.raises(AssertionError, match="Forgets"):
         check_anonymizer(ignoring(limit))
 

@@ -28,6 +28,8 @@ from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.choice import open_store
 
+pytestmark = pytest.mark.stores_in_turn
+
 EVERYWHERE = box(-180, -90, 180, 90)
 BY_SEX = {"person": "person", "segment": "sex"}
 HOURS = (8, 9)

@@ -30,6 +30,8 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store
 
+pytestmark = pytest.mark.stores_in_turn
+
 DAYS = [date(2026, 3, 2), date(2026, 3, 3), date(2026, 3, 4), date(2026, 4, 1)]
 GONE = DAYS[1]
 MARCH, APRIL = date(2026, 3, 1), date(2026, 4, 1)

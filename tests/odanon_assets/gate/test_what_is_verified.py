@@ -21,6 +21,8 @@ from odanon_assets.publisher import act
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.interface import Store
 
+pytestmark = pytest.mark.stores_in_turn
+
 MAKE = act.make_bundle
 
 

@@ -26,6 +26,8 @@ from odanon_assets.publisher import bundle as bundles
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.choice import open_store
 
+pytestmark = pytest.mark.stores_in_turn
+
 MAKE = bundles.make_bundle
 FLOW = ["time_bin", "segment", "origin_zone", "destination_zone"]
 BY_SEX = {"person": "person", "segment": "sex"}

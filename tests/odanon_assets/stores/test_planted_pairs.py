@@ -60,7 +60,7 @@ def test_two_values_of_k(folder: Path) -> None:
     refused(town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), "nested-difference", first)
 
 
-@pytest.mark.parametrize("algorithm", ["atg-homogeneous", "odkanon"])
+@pytest.mark.parametrize("algorithm", ["atg-homogeneous", pytest.param("odkanon", marks=pytest.mark.thorough)])
 def test_two_algorithms(folder: Path, algorithm: str) -> None:
     first = published(town(folder))
     refused(town(folder, "other", anonymize={"plugin": algorithm, "k": 10}), "nested-difference", first)
@@ -131,6 +131,7 @@ def test_trips_counted_up_to_a_cap_and_without_one(folder: Path) -> None:
     refused(plain, "comparable: trips counted up to a cap .* of trips", first)
 
 
+@pytest.mark.thorough  # as test_data_identity
 def test_the_same_files_under_another_spelling_of_their_path(folder: Path) -> None:
     first = published(town(folder))
     spelled = town(folder / "data" / "..", "spelled", file_in=folder, anonymize={"plugin": "atg-joint", "k": 15})
@@ -244,7 +245,7 @@ def test_other_data_and_other_days_are_not_compared(folder: Path) -> None:
 
 def test_an_honest_sequence_of_days_passes(folder: Path) -> None:
     product = town(folder)
-    wanted = gate.days(365 if STRESS else 4)
+    wanted = gate.days(365 if STRESS else 2)
     for number, day in enumerate(wanted):
         gate.write(folder, people(300, day=day, seed=number), day)
         published(product, day)
@@ -272,7 +273,7 @@ def test_a_release_in_the_database_that_this_machine_knows_nothing_of(
     refused(coarse, "input-kept", first, like=None)
 
 
-@pytest.mark.parametrize("lacking", ["parameters", "timezone"])
+@pytest.mark.parametrize("lacking", ["parameters", pytest.param("timezone", marks=pytest.mark.thorough)])
 def test_a_release_of_which_the_ledger_tells_too_little(folder: Path, lacking: str) -> None:
     """Manifests of other versions or makers: a sentence that names them, not a crash."""
     product = town(folder)

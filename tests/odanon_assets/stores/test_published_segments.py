@@ -19,6 +19,8 @@ from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
 
+pytestmark = pytest.mark.stores_in_turn
+
 BY_SEX = {"person": "person", "segment": "sex"}
 PAIR = ["time_bin", "origin_zone", "destination_zone"]
 EVERYWHERE = box(-180, -90, 180, 90)

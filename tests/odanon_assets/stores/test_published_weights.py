@@ -16,6 +16,8 @@ from odanon_assets.publisher.act import publish_day
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
+pytestmark = pytest.mark.stores_in_turn
+
 WEIGHED = {"person": "person", "weight": "weight"}
 ESTIMATE = {"plugin": "atg-joint", "k": 10, "unit": "population", "k_population": 50, "suppression": 0.1}
 

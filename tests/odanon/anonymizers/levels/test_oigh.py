@@ -84,6 +84,5 @@ def test_a_level_below_one_with_too_large_areas_is_found():
     assert (metrics["origin_level"], metrics["destination_level"]) == (1, 0)
 
 
-@pytest.mark.usefixtures("fewer_cities")
 def test_conformance_with_small_volumes_reported():
     check_anonymizer(Oigh, report_small=True)

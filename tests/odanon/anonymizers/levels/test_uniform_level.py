@@ -141,7 +141,6 @@ def test_a_level_that_the_hierarchy_does_not_have_is_refused():
             flows(UniformLevel(k=2, unit="trips", level=level), [("a", "c", 5)])
 
 
-@pytest.mark.usefixtures("fewer_cities")
 def test_conformance_of_uniform_with_small_volumes_reported():
     check_anonymizer(UniformLevel, report_small=True)
 

@@ -28,6 +28,8 @@ from odanon_assets.platform.recovery import record_published
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
+pytestmark = pytest.mark.stores_in_turn
+
 DAY, MARCH = date(2026, 3, 31), date(2026, 3, 1)
 WHO = ("--by", "Ada", "--reason", "half of the delivery was missing")
 HOMES = ("published", "derived")  # of files for readers
