@@ -248,6 +248,7 @@ def test_a_product_of_nothing_but_tutorials_is_published(site: Site, workspace: 
     assert " -> " in largest.stdout, largest.stderr
 
 
+@pytest.mark.thorough  # three commands that have tests of their own
 def test_the_commands_of_the_page_of_anonymisers_run_as_they_stand(site: Site, tmp_path: Path) -> None:
     commands = re.findall(r"^    odanon (.+)$", PAGES["anonymizers"].text, re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["simulate", "anonymize", "compare"]

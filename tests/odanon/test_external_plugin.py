@@ -86,8 +86,12 @@ def table(house: House) -> list[str]:
     return ["trips.parquet", "--person", "user"]
 
 
-def test_plugins_are_listed_with_what_they_say(house: House) -> None:
-    listed = house.odanon("plugins")
+@pytest.fixture(scope="module")
+def listed(house: House) -> str:
+    return house.odanon("plugins")
+
+
+def test_plugins_are_listed_with_what_they_say(listed: str) -> None:
     assert "anonymize: one-flow  (odanon-example)" in listed
     assert "Joins all trips into a single flow from everywhere to everywhere." in listed
     assert "metrics: lopsided  (odanon-example)" in listed
@@ -98,6 +102,7 @@ def test_a_product_that_names_them_is_published(house: House, published: str) ->
     assert asked.split()[-2:] == ["2", "True"]
 
 
+@pytest.mark.thorough  # as the packages of docs/plugins do
 def test_it_passes_the_conformance_suite(house: House) -> None:
     script = (
         "from odanon.testing import check_anonymizer, check_metric; from odanon_example import OneFlow;"
@@ -164,8 +169,7 @@ def test_the_metric_is_in_the_metadata_of_the_ui(house: House, published: str) -
     assert shown["lopsided_flows"] == 2  # a size is no count of people
 
 
-def test_broken_plugins_are_named_and_say_why(house: House) -> None:
-    listed = house.odanon("plugins")
+def test_broken_plugins_are_named_and_say_why(house: House, listed: str) -> None:
     for stage, name, why in (
         ("anonymize", "raising", "RuntimeError when it was loaded; reinstall or update odanon-broken"),
         ("metrics", "methodless", "it has no figures and no evaluate and no combine; docs/plugins says what it needs"),
@@ -180,21 +184,18 @@ def test_broken_plugins_are_named_and_say_why(house: House) -> None:
     assert "broken (odanon-broken): its module raises" in house.odanon("--help")
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"anonymize": {"plugin": "raising", "k": 5}}, "the anonymize plugin 'raising' of odanon-broken is broken"),
-        ({"metrics": ["methodless"]}, "the metrics plugin 'methodless' of odanon-broken is broken"),
-        ({"checks": {"plugins": ["gone"]}}, "the checks plugin 'gone' of odanon-broken is broken"),
-        ({"publish": {"store": "nameless"}}, "the store plugin 'nameless' of odanon-broken is broken"),
-    ],
-    ids=["anonymize", "metrics", "checks", "store"],
-)
-def test_a_product_that_names_a_broken_one_is_refused(
-    site: Path, tmp_path: Path, change: dict[str, Any], sentence: str
-) -> None:
-    house = House(site, tmp_path)
-    done = house.run("odanon", "check", str(house.write_product(**change)))
+def test_products_that_name_broken_ones_are_refused(site: Path, tmp_path: Path) -> None:
+    house, paths = House(site, tmp_path), []
+    wrong: dict[str, dict[str, Any]] = {
+        "the anonymize plugin 'raising' of odanon-broken is broken": {"anonymize": {"plugin": "raising", "k": 5}},
+        "the metrics plugin 'methodless' of odanon-broken is broken": {"metrics": ["methodless"]},
+        "the checks plugin 'gone' of odanon-broken is broken": {"checks": {"plugins": ["gone"]}},
+        "the store plugin 'nameless' of odanon-broken is broken": {"publish": {"store": "nameless"}},
+    }
+    for number, change in enumerate(wrong.values()):
+        paths.append(house.write_product(**change).rename(tmp_path / f"{number}.yaml"))
+    done = house.run("odanon", "check", *map(str, paths))
     assert done.returncode == 1
-    assert sentence in done.stderr
+    for path, sentence in zip(paths, wrong, strict=True):
+        assert any(path.name in line and sentence in line for line in (done.stderr + done.stdout).splitlines())
     assert "Traceback" not in done.stderr

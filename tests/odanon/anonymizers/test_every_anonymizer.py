@@ -18,12 +18,14 @@ from odanon.door import RefusedError, release
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.testing import check_anonymizer
+from odanon.testing import anonymizers, check_anonymizer
 
+STRESS = bool(os.environ.get("ODANON_STRESS"))
 PLUGINS: dict[str, Any] = {name: registry.find("anonymize", name).cls for name in registry.names("anonymize")}
 REFUSING = ("odkanon", "suppression")  # refuse many cities; their own tests run the suite over all
 NAMES = [name for name, cls in PLUGINS.items() if cls.verifiable]  # the gate refuses the others
-CASES = -(-10_000 // len(NAMES)) if os.environ.get("ODANON_STRESS") else 15
+CASES = -(-10_000 // len(NAMES)) if STRESS else 8
+OURS = ("atg-homogeneous", "atg-joint", "atg-lattice")  # the others are there to compare with
 
 TRIED: set[str] = set()
 PUBLISHED: Counter[str] = Counter()
@@ -104,7 +106,9 @@ def test_the_verifier_finds_nothing(name: str, place: tuple[Hierarchy, pd.DataFr
 
 
 @pytest.mark.parametrize("name", [name for name in PLUGINS if name not in REFUSING])
-def test_every_installed_anonymiser_conforms(name: str) -> None:
+def test_every_installed_anonymiser_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name not in OURS and not STRESS:
+        monkeypatch.setattr(anonymizers, "_ENOUGH", 1)
     check_anonymizer(PLUGINS[name])
 
 

@@ -3,7 +3,7 @@
 import h3
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from random_trees import h3_tiles
@@ -121,7 +121,6 @@ def naive_extent(cells: list[str], visits: list[tuple[int, int]], k: int) -> set
     return {cell for cell, root in zip(cells, roots, strict=True) if len(people[root]) >= k}
 
 
-@settings(max_examples=60)
 @given(
     st.integers(1, 12),
     st.sampled_from([0.01, 2.0, 12.0]),
@@ -147,7 +146,6 @@ def test_a_root_that_is_given_leaves_out_what_lies_elsewhere():
     assert H3Hierarchy(root=0).extent(label, tile, visitor, 10).tolist() == [True, True, True]
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 120), st.integers(0, 99), st.sampled_from([0.001, 0.05, 2.0]), st.integers(3, 11))
 def test_fine_steps_lie_between_a_cell_and_its_children(n, seed, spread, resolution):
     tiles = h3_tiles(n, seed, spread, resolution)

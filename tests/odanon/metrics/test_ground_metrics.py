@@ -6,7 +6,7 @@ import h3
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon import registry
@@ -172,7 +172,6 @@ def dense_figures(od: ODMatrix, release: Release, n: int) -> tuple[float, float]
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "glove", "glove-sk", "quadtree-knapsack", "laplace"])
-@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_boxes_clusters_rests_and_noise_are_read_back_like_a_dense_matrix(algorithm: str, seed: int) -> None:
     tree, rows = random_city(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from nested_rows import cases
 
 from odanon.metrics.reconstruction import Reconstruction
@@ -12,7 +12,6 @@ from odanon.reconstruct.fitted import _ROUNDS, SMOOTHING, fitted_weights
 from odanon.reconstruct.rests import Regions
 
 
-@settings(max_examples=150)
 @given(cases())
 def test_a_tile_pair_has_the_density_of_its_innermost_row(case):
     product = case.sides[0].tiles[case.ends[0]] * case.sides[1].tiles[case.ends[1]]
@@ -23,7 +22,6 @@ def test_a_tile_pair_has_the_density_of_its_innermost_row(case):
     assert density == pytest.approx(case.spread(np.ones(case.owner.shape)))
 
 
-@settings(max_examples=150)
 @given(cases())
 def test_fitted_weights_are_those_of_the_same_rounds_over_single_cells(case):
     tiles = [np.full(n, 1 / n) for n in case.owner.shape]
@@ -41,7 +39,6 @@ def test_fitted_weights_are_those_of_the_same_rounds_over_single_cells(case):
         assert fitted[side] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=80)
 @given(cases())
 def test_losses_of_both_readings_are_those_of_single_cells(case):
     rng = np.random.default_rng(len(case.trips))

@@ -8,7 +8,7 @@ import h3
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from nested_rows import cases, tree_of_a_reader
 from rested import PRIOR, TREE, dense, rested, rested_bundle
 
@@ -89,7 +89,6 @@ def test_flows_between_tiles_are_those_of_single_cells(reading: str) -> None:
     np.testing.assert_allclose(found.to_numpy(), expected, atol=1e-8)
 
 
-@settings(max_examples=60)
 @given(cases())
 def test_the_loss_by_public_weights_is_that_of_single_cells(case):
     rng = np.random.default_rng(len(case.trips))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
@@ -166,7 +166,6 @@ def test_hostile_names_are_data(small_release):
     check_name_is_only_data(small_release, "$title ${body}")
 
 
-@settings(max_examples=25, deadline=None)
 @given(name=st.text(min_size=1).filter(lambda s: s.strip() and "\r" not in s))
 def test_any_name_is_data(small_release, name):
     check_name_is_only_data(small_release, name)

@@ -13,7 +13,7 @@ from enumeration import (
     multipliers,
     possible,
 )
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg.dual import AtgDual, solve_dual
@@ -35,7 +35,6 @@ def areas_of(problem: Problem, v_target: float) -> np.ndarray:
     return areas_emitting(problem.origins, problem.emitted, problem.fits, v_target)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(6, 2), st.sampled_from([1.0, 5.0, 12.0, 40.0, 200.0]))
 def test_origin_areas_are_closest_to_the_target_outflow(instance: Instance, v_target: float):
     tree, od = instance.origins, instance.od
@@ -72,7 +71,6 @@ def test_empty_areas_pay_too_so_that_what_is_near_them_is_joined():
     assert tree.label[areas].tolist() == ["left", "c", "d"]  # b alone would cost as much as no trip at all
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(), limits(AtgDual), st.sampled_from([2.0, 15.0, 60.0]))
 def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, promise: AtgDual, v_target: float):
     assume(map_is_large_enough(instance, promise))
@@ -85,7 +83,6 @@ def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, p
         assert lambda_ * line.K - line.A == pytest.approx(sum(best_value(lines, lambda_) for lines in rows))
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(4, 5), limits(AtgDual), st.sampled_from([5.0, 30.0]))
 def test_multiplier_is_that_of_the_segment_at_the_budget(instance: Instance, promise: AtgDual, v_target: float):
     assume(map_is_large_enough(instance, promise))
@@ -104,7 +101,6 @@ def test_multiplier_is_that_of_the_segment_at_the_budget(instance: Instance, pro
     assert found.bound(problem.least) <= min(feasible) + 1e-6 <= found.right.A + 1e-6
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(), st.one_of(limits(AtgDual), limits(AtgSoft)), st.randoms(use_true_random=False))
 def test_release_keeps_its_promise_whatever_the_row_order(instance: Instance, promise, random):
     assume(possible(instance, promise))
@@ -118,7 +114,6 @@ def test_release_keeps_its_promise_whatever_the_row_order(instance: Instance, pr
     assert str(again.metrics) == str(release.metrics)  # where nothing is published, Gbar is not a number
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(), st.sampled_from([4.0, 7.0, 12.0]), st.sampled_from([5.0, 40.0, "auto"]))
 def test_soft_never_blurs_a_splittable_flow_beyond_lambda(instance: Instance, lambda_: float, v_target):
     promise = AtgSoft(k=3, unit="trips", lambda_=lambda_, v_target=v_target)

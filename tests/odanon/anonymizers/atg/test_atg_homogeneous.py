@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from enumeration import Instance, assert_keeps_promise, cuts, instances, limits, possible
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg.homogeneous import AtgHomogeneous, View, best_uniform
@@ -37,7 +37,6 @@ def pair_cost(instance: Instance, promise: AtgHomogeneous, origins, destinations
     return sum(K for K, _ in flows), sum(A for _, A in flows)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), plain)
 def test_costs_of_every_node_for_fixed_areas(instance: Instance, promise: AtgHomogeneous):
     view = View.of([Problem(instance.od, instance.origins, instance.destinations, promise)])
@@ -48,7 +47,6 @@ def test_costs_of_every_node_for_fixed_areas(instance: Instance, promise: AtgHom
         ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), limits(AtgHomogeneous))
 def test_best_uniform_cut_is_that_of_the_whole_lattice(instance: Instance, promise: AtgHomogeneous):
     assume(promise.min_tiles <= min(instance.origins.n_leaves, instance.destinations.n_leaves))
@@ -67,7 +65,6 @@ def test_a_uniform_cut_between_one_that_is_too_fine_and_one_that_is_too_large_is
     assert found.A == 9
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(), limits(AtgHomogeneous))
 def test_release_keeps_its_promise_on_partitions_no_worse_than_uniform(instance: Instance, promise: AtgHomogeneous):
     assume(possible(instance, promise))
@@ -79,7 +76,6 @@ def test_release_keeps_its_promise_on_partitions_no_worse_than_uniform(instance:
     assert all(release.metrics["G"] <= A for K, A in uniform_pairs(instance, promise) if least <= K)
 
 
-@settings(max_examples=25, deadline=None)
 @given(instances(4, 4), plain)
 def test_close_to_the_best_of_all_pairs_of_partitions(instance: Instance, promise: AtgHomogeneous):
     assume(possible(instance, promise))
@@ -92,7 +88,6 @@ def test_close_to_the_best_of_all_pairs_of_partitions(instance: Instance, promis
     assert best <= release.metrics["G"]
 
 
-@settings(max_examples=30, deadline=None)
 @given(instances(), st.integers(2, 4), plain, st.randoms(use_true_random=False))
 def test_a_window_shares_its_partitions_and_its_budget(instance: Instance, n_bins: int, promise, random):
     assume(possible(instance, promise))

@@ -17,7 +17,7 @@ from enumeration import (
     possible,
     two_levels,
 )
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg import joint
@@ -36,7 +36,6 @@ def enumerated(instance: Instance, promise: AtgJoint) -> tuple[dict, list]:
     return rows, cuts(instance.origins, instance.origins.root)
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(), promises)
 def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, promise: AtgJoint):
     assume(map_is_large_enough(instance, promise))
@@ -49,7 +48,6 @@ def test_lagrangian_equals_enumeration_at_every_multiplier(instance: Instance, p
             assert lambda_ * line.K - line.A == pytest.approx(best)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(4, 4), promises)
 def test_optimum_is_the_segment_of_the_envelope_at_the_budget(instance: Instance, promise: AtgJoint):
     assume(possible(instance, promise))
@@ -65,7 +63,6 @@ def test_optimum_is_the_segment_of_the_envelope_at_the_budget(instance: Instance
     assert problem.least <= found.right.K
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(4, 4), limits(AtgJoint))
 def test_small_matrices_are_solved_exactly(instance: Instance, promise: AtgJoint):
     assume(possible(instance, promise))
@@ -84,7 +81,6 @@ def test_small_matrices_are_solved_exactly(instance: Instance, promise: AtgJoint
 
 
 @pytest.mark.parametrize("small", [True, False])
-@settings(max_examples=60, deadline=None)
 @given(instances(), promises)
 def test_release_keeps_its_promise(small: bool, instance: Instance, promise: AtgJoint):
     assume(possible(instance, promise))
@@ -94,7 +90,6 @@ def test_release_keeps_its_promise(small: bool, instance: Instance, promise: Atg
     assert release.metrics["direction"] in ("origin-first", "destination-first")
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(), promises, st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(instance: Instance, promise: AtgJoint, random):
     assume(possible(instance, promise))
@@ -123,7 +118,6 @@ def test_threads_do_not_matter():
     assert np.array_equal(both.pair_destination, chosen.pair_destination)
 
 
-@settings(max_examples=30, deadline=None)
 @given(instances(), promises)
 def test_rows_that_do_not_fit_in_memory_are_built_again(instance: Instance, promise: AtgJoint):
     assume(map_is_large_enough(instance, promise))

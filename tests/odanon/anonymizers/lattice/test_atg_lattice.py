@@ -17,7 +17,7 @@ from enumeration import (
     two_levels,
 )
 from guillotine import Cost, loss_cost, partitions, recursion, tiles_cost, worth
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg import joint
@@ -56,7 +56,6 @@ def value_at(lattice: Lattice, costs: Costs, multiplier: float) -> float:
     return multiplier * K - C / costs.unit
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(3, 3), promises, objectives)
 def test_no_guillotine_partition_is_better_at_any_multiplier(
     instance: Instance, promise: AtgLattice, objective: tuple[str, float]
@@ -69,7 +68,6 @@ def test_no_guillotine_partition_is_better_at_any_multiplier(
         assert value_at(lattice, costs, multiplier) == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(7, 7), promises, objectives, st.sampled_from(MULTIPLIERS), st.booleans())
 def test_the_value_is_that_of_the_plain_recursion(
     instance: Instance, promise: AtgLattice, objective: tuple[str, float], multiplier: float, in_parts: bool
@@ -81,7 +79,6 @@ def test_the_value_is_that_of_the_plain_recursion(
     assert value_at(lattice, costs, multiplier) == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(7, 7), promises, objectives, st.integers(2, 9), st.booleans())
 def test_below_its_limit_a_part_of_the_lattice_is_as_good_as_the_whole(
     instance: Instance, promise: AtgLattice, objective: tuple[str, float], limit: int, in_parts: bool
@@ -143,7 +140,6 @@ def rival_lines(instance: Instance, promise: AtgLattice) -> Iterator[tuple[int, 
         yield instance.od.volume - release.metrics["S"], release.metrics["G"]
 
 
-@settings(max_examples=25, deadline=None)
 @given(instances(6, 6), st.sampled_from(["trips", "persons"]), st.integers(2, 6), st.sampled_from([0.0, 0.1, 0.3]))
 def test_no_other_tree_algorithm_is_better_at_any_multiplier(instance: Instance, unit: str, k: int, suppression: float):
     promise = AtgLattice(k=k, unit=unit, suppression=suppression)
@@ -163,7 +159,6 @@ def promise_with(promise: AtgLattice, **changes) -> AtgLattice:
     return AtgLattice(**{**parameters_of(promise), **changes})
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), promises, st.sampled_from(["tiles", "loss"]))
 def test_release_keeps_its_promise(instance: Instance, promise: AtgLattice, objective: str):
     assume(possible(instance, promise))
@@ -171,7 +166,6 @@ def test_release_keeps_its_promise(instance: Instance, promise: AtgLattice, obje
     assert_keeps_promise(instance, release, promise)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), promises, objectives)
 def test_the_rest_of_the_budget_makes_the_optimum_better(
     instance: Instance, promise: AtgLattice, objective: tuple[str, float]
@@ -186,7 +180,6 @@ def test_the_rest_of_the_budget_makes_the_optimum_better(
     assert found.bound(lattice.problem.least) - 1e-6 * costs.unit <= C <= found.right.A
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(), promises)
 def test_loss_is_the_reconstruction_loss_of_the_release(instance: Instance, promise: AtgLattice):
     assume(possible(instance, promise) and promise.contribution_cap is None)
@@ -199,7 +192,6 @@ def test_loss_is_the_reconstruction_loss_of_the_release(instance: Instance, prom
     assert Reconstruction().evaluate(instance.od, release)["E"] == pytest.approx(E)
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(), promises, st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(instance: Instance, promise: AtgLattice, random):
     assume(possible(instance, promise))

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 from enumeration import Instance, allowed, counted_trips, instances, limits, possible, units
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.lattice import lattice
@@ -41,7 +41,6 @@ def own_rows(instance: Instance, release: Release) -> np.ndarray:
     return release.assignment["flow"].to_numpy()[instance.od.row_pair]
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(), promises, st.booleans())
 def test_every_rest_keeps_the_promise_by_what_no_finer_row_counts(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
@@ -66,7 +65,6 @@ def test_every_rest_keeps_the_promise_by_what_no_finer_row_counts(instance: Inst
             assert inside[number].sum() == inside[smallest[row]].sum()
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), promises, st.booleans())
 def test_rows_are_disjoint_or_inside_a_rest(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
@@ -84,7 +82,6 @@ def test_rows_are_disjoint_or_inside_a_rest(instance: Instance, promise: AtgLatt
             assert not within or kind == "rest"
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), promises, st.booleans())
 def test_only_what_falls_short_at_the_top_is_left_out(instance: Instance, promise: AtgLattice, parts: bool):
     assume(possible(instance, promise))
@@ -96,7 +93,6 @@ def test_only_what_falls_short_at_the_top_is_left_out(instance: Instance, promis
         assert units(instance.od, left_out, promise) < promise.k
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(), promises)
 def test_rests_change_no_flow(instance: Instance, promise: AtgLattice):
     assume(possible(instance, promise))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from enumeration import Instance, assert_keeps_promise, instances, limits, map_is_large_enough
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from lattice import Cut, levels, path, within
 
 from odanon.anonymizers.levels.datafly import Datafly
@@ -35,7 +35,6 @@ def walk(instance: Instance, promise: Datafly) -> tuple[int, int] | None:
     return t, u
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(7, 7), limits(Datafly))
 def test_levels_are_those_of_the_heuristic(instance: Instance, promise: Datafly):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from enumeration import Instance, allowed, counted_trips, instances
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from literal import Outcome, pairs_of_rows, run
 
@@ -95,7 +95,6 @@ def assert_same(instance: Instance, promise: OdkAnon) -> None:
     assert release.metrics["S"] == filtered
 
 
-@settings(max_examples=150, deadline=None)
 @given(instances(9, 9), promises)
 def test_merges_are_those_of_the_literal_algorithm(instance: Instance, promise: OdkAnon):
     largest = min(instance.origins.n_tiles[-1], instance.destinations.n_tiles[-1])

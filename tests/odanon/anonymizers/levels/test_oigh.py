@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from enumeration import Instance, assert_keeps_promise, instances, limits, map_is_large_enough
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from lattice import levels, published
 
 from odanon.anonymizers.levels.oigh import Oigh
@@ -13,7 +13,6 @@ from odanon.model.matrix import ODMatrix
 from odanon.testing import check_anonymizer
 
 
-@settings(max_examples=80, deadline=None)
 @given(instances(7, 7), limits(Oigh))
 def test_levels_are_the_lowest_of_the_lattice_then_the_cheapest(instance: Instance, promise: Oigh):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 from enumeration import Instance, assert_keeps_promise, instances, limits, map_is_large_enough
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from lattice import Cut, path, published
 
 from odanon.anonymizers.anonymizer import Anonymizer
@@ -42,7 +42,6 @@ def released(instance: Instance, promise: UniformLevel | Suppression):
     return promise.anonymize(instance.od, instance.origins, instance.destinations)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(7, 7), limits(UniformLevel))
 def test_auto_takes_the_finest_level_within_the_budget(instance: Instance, promise: UniformLevel):
     assume(map_is_large_enough(instance, promise) and promise.units_in(instance.od) >= promise.k)
@@ -60,7 +59,6 @@ def test_auto_takes_the_finest_level_within_the_budget(instance: Instance, promi
     assert_keeps_promise(instance, release, promise)
 
 
-@settings(max_examples=40, deadline=None)
 @given(instances(6, 6), limits(UniformLevel))
 def test_a_given_level_or_tile_pairs_are_published_or_a_share_that_is_enough_is_told_with_one_digit(
     instance: Instance, base: UniformLevel

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from enumeration import Instance, instances, possible
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.atg.dual import AtgDual
@@ -162,7 +162,6 @@ def test_promises_that_contradict_themselves_are_refused():
             AtgJoint(**parameters)
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances(), st.sampled_from([AtgJoint, AtgDual, AtgHomogeneous]), st.sampled_from(["trips", "persons"]))
 def test_small_volumes_are_reported_as_the_rest_of_the_map(instance: Instance, cls: type, unit: str):
     plain = cls(k=4, unit=unit, suppression=0.3)
