@@ -293,7 +293,7 @@
       event.preventDefault();
     });
 
-    new ResizeObserver(() => {
+    const resize = () => {
       size = { width: canvas.clientWidth, height: canvas.clientHeight };
       const ratio = devicePixelRatio || 1;
       canvas.width = Math.round(size.width * ratio);
@@ -301,7 +301,9 @@
       base = fit(full).scale;
       if (untouched) view = fit(on.first || full);
       render();
-    }).observe(canvas);
+    };
+    new ResizeObserver(resize).observe(canvas);
+    resize();
 
     return {
       // fills: Map of zone to colour; lines: [{from, to, trips}]; chosen: the zone whose flows are shown, asked:

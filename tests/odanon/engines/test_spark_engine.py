@@ -174,6 +174,7 @@ def spark_left_by_kill_9(product: Product) -> None:
     die()
 
 
+@pytest.mark.thorough  # scratch that a kill leaves is swept in test_scratch
 def test_what_a_killed_spark_leaves_is_unreadable_and_swept(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     source = {"plugin": "simulated", "people": 60, "seed": 3, "radius_km": 3}

@@ -22,6 +22,8 @@ TILE, ROOT = 9, 6
 K = 10
 Release = tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]
 
+# A browser without a window may draw no frame while its time runs ahead; the page's own time brings them.
+FRAMES = "window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")  # as in deploy/setup/chromium.sh
 OPTIONS = (  # no sandbox: root cannot have one, and the pages are our own
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
@@ -56,6 +58,7 @@ def probe(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
     def open_page(page: str, script: str, address: str = "", wait_ms: int = 4000) -> dict[str, Any]:
         folder: Path = tmp_path_factory.mktemp("browser")
         file = folder / "report.html"
+        page = page.replace("<head>", f"<head><script>{FRAMES}</script>", 1)
         file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
         own = [f"--virtual-time-budget={wait_ms}", f"--user-data-dir={folder / 'profile'}"]
         command = [browser, *OPTIONS.split(), *own, f"{file.as_uri()}#{address}"]

@@ -10,30 +10,27 @@ from rested import rested_bundle
 
 from odanon.report.release import render_release
 
-# Runs `act`, waits until the page has drawn, late as that may be on a busy machine, then leaves what a reader would see in
-# the page itself.
+# Runs `act`, waits for the page to draw, then leaves what a reader would see in the page itself.
 PROBE = """setTimeout(() => {
   const press = (node, kind, x, y) => (
     node.dispatchEvent(new PointerEvent(kind, {clientX: x, clientY: y, pointerId: 1, bubbles: true})));
   %s
-  const look = (patience) => {
+  setTimeout(() => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     const text = (selector) => document.querySelector(selector).textContent;
     const canvas = document.querySelector("canvas");
     const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const colours = new Set(new Uint32Array(pixels.data.buffer)).size;
-    if (colours < 2 && patience) return setTimeout(() => look(patience - 1), 400);
     const seen = {
       title: text("#panel-title"), text: text("#panel-text"), when: text("#when"), tip: text(".tip"),
       heads: all("#table th").map((head) => head.textContent),
       rows: all("#table tbody tr").map((row) => [...row.cells].map((cell) => cell.textContent)),
-      hash: location.hash, plots: all(".plot svg").length, colours,
+      hash: location.hash, plots: all(".plot svg").length,
+      colours: new Set(new Uint32Array(pixels.data.buffer)).size,
       overflow: document.documentElement.scrollWidth - innerWidth,
     };
     const note = Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)});
     document.body.append(note);
-  };
-  setTimeout(() => look(6), 500);
+  }, 500);
 }, 500);"""
 
 

@@ -43,7 +43,7 @@ def pooling(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in gate.SECRET.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(AtgJoint, "anonymize", Pooled.anonymize)
-    gate.write(workspace, people(900, hours=HOURS))
+    gate.write(workspace, people(500, hours=HOURS))
     return workspace
 
 
@@ -54,7 +54,7 @@ def sexes(request: pytest.FixtureRequest, pooling: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("ODANON_DB_URL", request.getfixturevalue("database"))
         target["url"] = "${ODANON_DB_URL}"
     weights = pooling / "weights.csv"
-    rows = people(900, hours=HOURS)
+    rows = people(500, hours=HOURS)
     residents = rows.groupby("origin")["person"].nunique().rename("residents")
     residents.rename_axis("tile").reset_index().assign(jobs=7).to_csv(weights, index=False)
     product = town(pooling, "sexes", BY_SEX, publish=target, zoning={**_ZONING, "weights": str(weights)})
@@ -127,7 +127,7 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
 
 def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
     """Every row holds ten people or more, and the trips of its own region: of no pair that a smaller row holds."""
-    rows = people(900, hours=HOURS)
+    rows = people(500, hours=HOURS)
     for at, here in flows.groupby("time_bin"):
         there = rows[rows["time_bin"] == at].reset_index(drop=True)
         places = here[["origin_zone", "destination_zone"]].drop_duplicates()
