@@ -16,27 +16,25 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import h3
 import numpy as np
 import numpy.typing as npt
 from bench_atg import cpu, draw, peak_mb, write_rows
 from generate import City, flows, person_rows
-from results.real import DATA, bike_rides, taxi_week
-from scipy.cluster.vq import kmeans2
-from scipy.spatial import KDTree
 
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.anonymizers.lattice import products, settled, solver
 from odanon.anonymizers.lattice.lattice import AtgLattice
 from odanon.hierarchies.h3 import H3Hierarchy
-from odanon.metrics import areas
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
 from odanon.zoning.h3 import H3Zoning
+
+sys.path.insert(0, str(Path(__file__).parent / "results"))
+from real import DATA, bike_rides, taxi_week
+from zones import on_areas
 
 SETS = {"500k": (18_000, 500_000), "5M": (50_000, 5_000_000)}
 TARGETS = {  # times lexsort, by matrix, steps and unit
@@ -50,7 +48,6 @@ MEMORY_TARGET_MB = 2500
 CENTRE = h3.latlng_to_cell(45.76, 4.84, 9)
 QUICK_S, REPEATS = 8, 5
 CHART = Path(__file__).parents[2] / "odanon_data" / "bench" / "lattice_growth.svg"
-Floats = npt.NDArray[np.float64]
 GROWTH = (50_000, 160_000, 500_000, 1_600_000, 5_000_000)
 
 
@@ -125,22 +122,6 @@ def report(name: str, steps: str, unit: str, rows: str) -> bool:
         flush=True,
     )
     return good
-
-
-def on_areas(od: ODMatrix, release: Release) -> dict[str, float]:
-    """Errors on areas of equal traffic, and on k-means clusters of tiles."""
-    ours = areas.AreasError().evaluate(od, release)
-    with patch.object(areas, "bisected", clusters):
-        theirs = areas.AreasError().evaluate(od, release)
-    return {**ours, **{f"kmeans_{n}": theirs[f"areas_error_{n}"] for n in (12, 30)}}
-
-
-def clusters(x: Floats, y: Floats, traffic: Floats, n: int) -> npt.NDArray[np.int64]:
-    """The best of many starts of k-means on the places with traffic; the others join the nearest centre."""
-    busy = np.unique(np.column_stack([x, y])[traffic > 0], axis=0)
-    found = [kmeans2(busy, min(n, len(busy)), minit="++", seed=start) for start in range(20)]
-    centres = min(found, key=lambda made: float(((busy - made[0][made[1]]) ** 2).sum()))[0]
-    return KDTree(centres).query(np.column_stack([x, y]))[1].astype(np.int64)
 
 
 def quality() -> bool:

@@ -98,9 +98,11 @@ def _beside(rows: pd.DataFrame) -> pd.DataFrame:
 _DEMO = {
     "Gbar": "tiles per trip",
     "E": "reconstruction loss",
+    "E_fitted": "reconstruction loss, fitted",
     "areas_error_12": "error on 12 areas",
     "areas_error_30": "error on 30 areas",
     "areas_error_100": "error on 100 areas",
+    "areas_error_30_fitted": "error on 30 areas, fitted",
     "S_share": "of trips left out",
     "coarse_share": "of trips told coarsely",
     "flows": "rows",
