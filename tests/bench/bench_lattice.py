@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import h3
 import numpy as np
@@ -45,6 +46,7 @@ TARGETS = {  # times lexsort, by matrix, steps and unit
     ("5M", "standard", "trips"): 15,
 }
 MEMORY_TARGET_MB = 2500
+DEEP = (8_000, 200_000)  # tiles, trips
 CENTRE = h3.latlng_to_cell(45.76, 4.84, 9)
 QUICK_S, REPEATS = 8, 5
 CHART = Path(__file__).parents[2] / "odanon_data" / "bench" / "lattice_growth.svg"
@@ -102,6 +104,20 @@ def one_by_one(saved: list[float], work: Callable[[Any], Any], parts: Sequence[A
         busy[busy.index(min(busy))] += time.thread_time() - started
     saved.append(min(busy))
     return results
+
+
+def measure_deep(n_tiles: int, n_flows: int) -> dict[str, Any]:
+    """Run in a child: a tree as deep as it has tiles, most trips deep down, whose products do not fit in memory at once."""
+    label = [f"t{i}" for i in range(n_tiles)] + [f"n{i}" for i in range(n_tiles - 1)]
+    inner, rng = np.arange(n_tiles, 2 * n_tiles - 1), np.random.default_rng(1)
+    tree = Hierarchy.from_parents(label, [*inner, inner[-1], -1, *inner[:-1]], kind="caterpillar")
+    ends = np.minimum(rng.geometric(0.02, (2, n_flows)), n_tiles) - 1
+    ends[:, ::20] = rng.integers(0, n_tiles, (2, len(ends[0, ::20])))
+    od, made = ODMatrix.from_arrays(*ends, np.ones(n_flows, dtype=np.int64)), []
+    build = solver.Lattice.of
+    with patch.object(solver.Lattice, "of", lambda *asked: made.append(asked[2:]) or build(*asked)):
+        spent = cpu(lambda: AtgLattice(unit="trips").anonymize(od, tree, tree))
+    return {"cpu": spent, "peak_mb": peak_mb(), "limits": [limit for limit in made if limit]}
 
 
 def child(*arguments: Any) -> dict[str, Any]:
@@ -170,6 +186,13 @@ def main() -> int:
             rows = {unit: write_rows(folder, name + unit, make(city, n_flows, rng)) for unit, make in made.items()}
             for steps, unit in asked:
                 good &= report(name, steps, unit, rows[unit])
+        deep = child("deep", *DEEP)
+        good &= deep["peak_mb"] <= MEMORY_TARGET_MB
+        print(
+            f" deep {DEEP[0]:,} tiles and levels, {DEEP[1]:,} trips: {deep['cpu']:.1f} s CPU, {deep['peak_mb']:.0f} MB,"
+            f" blocks of fewer than {deep['limits'][-1][0] if deep['limits'] else 'all'} tiles",
+            flush=True,
+        )
         n_tiles, points = SETS["5M"][0], []
         city = City.make(n_tiles, np.random.default_rng(n_tiles))
         for n_flows in GROWTH:
@@ -180,7 +203,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5:
+    if sys.argv[1:2] == ["deep"]:
+        print(json.dumps(measure_deep(int(sys.argv[2]), int(sys.argv[3]))))
+    elif len(sys.argv) == 5:
         print(json.dumps(measure(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])))
     else:
         sys.exit(main())
