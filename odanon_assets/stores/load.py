@@ -25,6 +25,7 @@ _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('odanon tiles', 0))"  # who changes tiles
 _SIDE_OF = {"leaving": "origin", "entering": "destination"}
 _BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8")}
 
@@ -202,8 +203,7 @@ def _prior(connection: "Connection", digest: str) -> int:
 
 def tiles(connection: "Connection", bundle: Bundle, prior_no: int, zone_no: pd.Series) -> None:
     """Add the tiles that the database does not hold yet, and the weights of areas that it has not weighed by this file."""
-    # In one order, one publisher at a time: two that add the same areas must not add their tiles twice.
-    execute(connection, "SELECT pg_advisory_xact_lock(hashtextextended('odanon tiles', 0))")
+    execute(connection, ONE_AT_A_TIME)  # two that add the same areas must not add their tiles twice
     found = execute(connection, "SELECT zone_no FROM published.zone_prior WHERE prior_no = :no", {"no": prior_no})
     new = zone_no[~zone_no.isin([*found.scalars()])]
     shapes, digests = bundle.zones, shape_digests(bundle.tiles)

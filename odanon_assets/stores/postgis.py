@@ -308,6 +308,7 @@ class PostgisStore:
 
 
 _TAKE_AWAY = (
+    load.ONE_AT_A_TIME,  # a tile that nobody needs any more may be needed by whoever publishes at this moment
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
