@@ -19,6 +19,7 @@ from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import REST
 from odanon.product import Product
+from odanon.reconstruct.areas import flow_between
 from odanon.reconstruct.readings import better
 from odanon.reconstruct.weights import weigh
 from odanon_assets.derived.export import Format, export
@@ -123,6 +124,11 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
         how: store.flow("sexes", part, EVERYWHERE, start, start + timedelta(days=1), how)
         for how in ("even", "fitted", "prior", "auto")
     }
+    tiles = store.tiles(release)
+    for how, beside in (("fitted", weights), ("prior", tiles)):
+        assert read[how] == pytest.approx(flow_between(flows, zones, part, EVERYWHERE, how, beside), rel=1e-7)
+    inside = {name for names in zones["tiles"] for name in names}
+    assert tiles["tile"].tolist() == sorted({*people(900, hours=HOURS)["origin"]} & inside)  # those that the file names
     assert read.pop("auto") == read[told["reading"]]
     assert len({round(value, 3) for value in read.values()}) == 3
     assert store.problems(release) == []
