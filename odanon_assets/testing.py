@@ -65,6 +65,11 @@ def _check_release(store: Store, name: str) -> None:
     same = zones.geometry.to_wkb().tolist() == made.zones.geometry.to_wkb().tolist()
     assert same, f"{name}: the ground of zones comes back changed"
     pd.testing.assert_frame_equal(store.weights(made.release_id), made.weights, check_dtype=False)
+    tiles = store.tiles(made.release_id)
+    assert [list(zones) for zones in tiles["zones"]] == made.tiles["zones"].tolist(), (
+        f"{name}: tiles lie in other zones"
+    )
+    pd.testing.assert_frame_equal(tiles.drop(columns="zones"), made.tiles.drop(columns="zones"), check_dtype=False)
     assert store.report(made.release_id) == made.report, f"{name}: the report comes back changed"
     assert store.problems(made.release_id) == [], f"{name}: an untouched release has problems"
     for table, columns in ((store.ledger(), LEDGER_COLUMNS), (store.audit_log(), AUDIT_COLUMNS)):
@@ -73,6 +78,8 @@ def _check_release(store: Store, name: str) -> None:
     assert count == [len(made.flows)], f"{name}: query() does not see the published flows"
     count = store.query("select count(*) as n from weights")["n"].tolist()
     assert count == [len(made.weights)], f"{name}: query() does not see the published weights"
+    count = store.query("select count(*) as n from tiles")["n"].tolist()
+    assert count == [len(made.tiles)], f"{name}: query() does not see the published tiles"
 
 
 def _check_immutable(store: Store, name: str) -> None:
@@ -158,7 +165,7 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
             "trips": trips + np.arange(3),
             "spread": trips + np.arange(3) / 3,
             "spread_fitted": trips + np.arange(3) / 7,
-            "spread_prior": np.nan,
+            "spread_prior": trips + np.arange(3) / 9,
             "persons_band": "10-19",
             "release_id": name,
         }
@@ -189,9 +196,20 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
         "versions": {"odanon": "0"},
         "verifier": "passed",
         "reading": "fitted",
-        "readings": ["even", "fitted"],
+        "readings": ["even", "fitted", "prior"],
+        "weights": {"columns": ["residents", "jobs"], "sha256": "0" * 64},
     }
-    return Bundle(_TOWN, day, name, flows, zones, "<p>a report — «тест»</p>", manifest, _weights(names, day))
+    tiles = geopandas.GeoDataFrame(
+        {
+            "tile": pd.array(["t1", "t2"], dtype="str"),
+            "zones": [["z1", "z2"], ["z3"]],
+            "leaving": [1 / 3, 2 / 3],
+            "entering": [0.0, 1.0],
+        },
+        geometry=zones.geometry.iloc[[0, 2]].to_list(),
+        crs="EPSG:4326",
+    )
+    return Bundle(_TOWN, day, name, flows, zones, "<p>a report — «тест»</p>", manifest, _weights(names, day), tiles)
 
 
 def _weights(names: list[str], day: date) -> pd.DataFrame:

@@ -112,7 +112,9 @@ TABLES: dict[str, Table] = {
             Column("trips", COUNT, "trips of the row, or those of the population it stands for", ("anonymized.trips",)),
             Column("spread", NUMBER, "what to multiply with shares of the two zones; trips where there are no rests"),
             Column("spread_fitted", NUMBER, "the same with shares of fitted weights; empty without that reading"),
-            Column("spread_prior", NUMBER, "the same with shares of public weights; empty without that reading"),
+            Column(
+                "spread_prior", NUMBER, "the same with shares of public weights of tiles; empty without that reading"
+            ),
             Column("persons_band", TEXT, "how many people stand behind the row, as a band", ("anonymized.persons",)),
             Column("release_id", TEXT, "the release"),
         ),

@@ -4,6 +4,7 @@ The same releases give the same bytes, from either store.
 """
 
 import json
+from collections.abc import Callable
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -41,7 +42,11 @@ _FLOW_FIELDS = (
         "number",
         "The same with shares of the fitted weights of both zones; empty without that reading.",
     ),
-    ("spread_prior", "number", "The same with shares of the public weights of both zones; empty without that reading."),
+    (
+        "spread_prior",
+        "number",
+        "The same with shares of the public weights of the tiles of both zones; empty without that reading.",
+    ),
     ("persons_band", "string", "Band of the number of people behind the row."),
     ("release_id", "string", "Name of the release."),
 )
@@ -58,11 +63,19 @@ _ZONE_FIELDS = (
 _WEIGHT_FIELDS = (
     ("release_id", "string", "Name of the release."),
     ("time_bin", "datetime", "Start of the time bin of departure, in UTC."),
-    ("reading", "string", "fitted: from the published rows alone; prior: from public weights by tile."),
+    ("reading", "string", "fitted: from the published rows alone."),
     ("side", "string", "origin: of what leaves; destination: of what enters."),
     ("zone_id", "string", "Name of the zone."),
     ("around", "string", "The zone directly around it that the same side of the time bin uses; empty for none."),
     ("weight", "number", "Share of all that leaves or enters that lies in the zone and in no zone inside it."),
+)
+_TILE_FIELDS = (
+    ("release_id", "string", "Name of the release."),
+    ("tile", "string", "Name of the tile."),
+    ("zones", "array", "The zones of the release around it, from the inside out."),
+    ("leaving", "number", "Share of the tile in all public weights, such as residents, for what leaves."),
+    ("entering", "number", "The same for what enters."),
+    ("geometry", "any", "Outline in EPSG:4326 (WKT in CSV)."),
 )
 _MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
@@ -74,6 +87,7 @@ _TABLES = {
     "flows": (_FLOW_FIELDS, ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]),
     "zones": (_ZONE_FIELDS, ["release_id", "zone_id"]),
     "weights": (_WEIGHT_FIELDS, ["release_id", "time_bin", "reading", "side", "zone_id"]),
+    "tiles": (_TILE_FIELDS, ["release_id", "tile"]),
 }
 _TO_ZONES = {"flows": ["origin_zone", "destination_zone"], "weights": ["zone_id"]}  # columns that name zones
 
@@ -99,22 +113,22 @@ def export(store: Store, product: str, out: Path, formats: list[Format], first: 
     releases = list(shown.values())
     manifests = [json.loads(store.manifest_text(release)) for release in releases]
     flows = pd.concat([store.flows(release) for release in releases], ignore_index=True)
-    zones = _zones(store, releases)
+    zones, tiles = (_placed(read, releases, lists) for read, lists in ((store.zones, "tiles"), (store.tiles, "zones")))
     weights = pd.concat([_named(store.weights(release), release) for release in releases], ignore_index=True)
     with Derived(default_root()).elsewhere(store, product, out, shown) as folder:
         for kind in formats:
-            _WRITERS[kind](flows, zones, weights, folder, product)
+            _WRITERS[kind](flows, zones, weights, tiles, folder, product)
         (folder / "releases.json").write_text(to_json(manifests), encoding="utf-8")
         (folder / "datapackage.json").write_text(to_json(_described(folder, manifests)), encoding="utf-8")
     return len(releases)
 
 
-def _zones(store: Store, releases: list[str]) -> "GeoDataFrame":
+def _placed(read: Callable[[str], "GeoDataFrame"], releases: list[str], lists: str) -> "GeoDataFrame":
     import geopandas
 
-    table = pd.concat([_named(store.zones(release), release) for release in releases], ignore_index=True)
+    table = pd.concat([_named(read(release), release) for release in releases], ignore_index=True)
     # One spelling of member lists, since stores read them back as lists or as arrays.
-    table["tiles"] = [None if tiles is None else list(tiles) for tiles in table["tiles"]]
+    table[lists] = [None if members is None else list(members) for members in table[lists]]
     return geopandas.GeoDataFrame(table, geometry="geometry", crs="EPSG:4326")
 
 
@@ -123,23 +137,33 @@ def _named(table: Any, release: str) -> Any:
     return table
 
 
-def _geoparquet(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
+def _geoparquet(
+    flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, tiles: "GeoDataFrame", folder: Path, product: str
+) -> None:
     write_parquet(flows, folder / "flows.parquet")
     if len(weights):
         write_parquet(weights, folder / "weights.parquet")
-    zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
+    for name, table in (("zones", zones), ("tiles", tiles)):
+        if len(table):
+            table.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd", write_covering_bbox=True)
 
 
-def _csv(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
+def _csv(
+    flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, tiles: "GeoDataFrame", folder: Path, product: str
+) -> None:
     for name, timed in (("flows", flows), ("weights", weights)):
         if len(timed):
             plain = timed.assign(time_bin=timed["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
             write_csv(plain, folder / f"{name}.csv")
-    table = pd.DataFrame(_with_text_tiles(zones)).assign(geometry=zones.geometry.to_wkt())
-    write_csv(table, folder / "zones.csv")
+    for name, lists, placed in (("zones", "tiles", zones), ("tiles", "zones", tiles)):
+        if len(placed):
+            plain = pd.DataFrame(_with_text(placed, lists)).assign(geometry=placed.geometry.to_wkt())
+            write_csv(plain, folder / f"{name}.csv")
 
 
-def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, folder: Path, product: str) -> None:
+def _gpkg(
+    flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, tiles: "GeoDataFrame", folder: Path, product: str
+) -> None:
     import pyogrio
 
     path = folder / f"{product}.gpkg"
@@ -147,7 +171,8 @@ def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, fol
     pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _FIXED_DATE})
     try:
         for layer, table in (
-            ("zones", _with_text_tiles(zones)),
+            ("zones", _with_text(zones, "tiles")),
+            *([("tiles", _with_text(tiles, "zones"))] if len(tiles) else []),
             ("desire_lines", desire_lines(flows, zones)),
             ("flows", flows.assign(window_start=flows["window_start"].astype("str"))),
             *([("weights", weights)] if len(weights) else []),
@@ -160,8 +185,8 @@ def _gpkg(flows: pd.DataFrame, zones: "GeoDataFrame", weights: pd.DataFrame, fol
 _WRITERS: dict[Format, Any] = {Format.geoparquet: _geoparquet, Format.csv: _csv, Format.gpkg: _gpkg}
 
 
-def _with_text_tiles(zones: "GeoDataFrame") -> "GeoDataFrame":
-    return zones.assign(tiles=[None if tiles is None else json.dumps(tiles) for tiles in zones["tiles"]])
+def _with_text(table: "GeoDataFrame", lists: str) -> "GeoDataFrame":
+    return table.assign(**{lists: [None if members is None else json.dumps(members) for members in table[lists]]})
 
 
 def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":
@@ -215,7 +240,7 @@ def _resource(path: Path) -> dict[str, Any]:
     if path.suffix == ".gpkg":
         return {
             **resource,
-            "description": "Layers zones and desire_lines, and the tables flows and, where there are any, weights.",
+            "description": "Layers zones, desire_lines and, where there are any, tiles; the tables flows and, where there are any, weights.",
         }
     fields, key = _TABLES[path.stem]
     schema: dict[str, Any] = {

@@ -3,11 +3,13 @@
 They are made from published cells alone (PRIVACY rule 6), so they tell nothing that the days do not tell. A flow
 counts on the days on which exactly its two areas were published; a sum is therefore a lower bound wherever a day joined
 or suppressed them, and `days` says on how many days the flow was there. A flow on one day and a rest on another are two rows, and a
-rest of several days counts what finer rows left over on each of them; `spread` adds up and is read as that of a day. Complete totals of a month would need
-unpublished numbers and are not made.
+rest of several days counts what finer rows left over on each of them; `spread` adds up and is read as that of a day, and so does `spread_prior` where
+all days have public weights by tile from one file. What is fitted has weights of its own in every time bin: read a month that way through the store, which
+adds up its days. Complete totals of a month would need unpublished numbers and are not made.
 """
 
 import hashlib
+import json
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +36,7 @@ def month_folder(product: Product, month: date) -> Path:
 
 
 def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
-    """Write flows.parquet, typical_day.parquet and zones.parquet of a month; returns the figures."""
+    """Write flows.parquet, typical_day.parquet, zones.parquet and, with public weights, tiles.parquet of a month; returns the figures."""
     releases = _releases(product, month, store)
     if not releases:
         raise OdanonError(f"{product.product} has published no day of {month:%Y-%m}; run its days first")
@@ -42,14 +44,18 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
     zones = month_zones({release: store.zones(release) for release in releases.values()})
     cells = pd.concat([_cells(product, store.flows(release), zones) for release in releases.values()])
     working = [day for day in days if product.calendar.is_working(day)]
-    typical = _sums(cells[cells["window_start"].isin(working)])
-    for column in ("trips", "spread"):
+    tiles = _tiles(store, [*releases.values()], zones)
+    added = ["trips", "spread", *([] if tiles is None else ["spread_prior"])]
+    typical = _sums(cells[cells["window_start"].isin(working)], added)
+    for column in added:
         typical[f"{column}_per_day"] = typical.pop(column) / max(len(working), 1)
     with Derived(default_root()).new(store, product.product, _name(month), releases) as folder:
-        write_parquet(_sums(cells), folder / "flows.parquet")
+        write_parquet(_sums(cells, added), folder / "flows.parquet")
         write_parquet(typical, folder / "typical_day.parquet")
         shapes = zones.drop_duplicates("area").sort_values("area").drop(columns=["release_id", "zone_id"])
         shapes.rename(columns={"area": "zone_id"}).to_parquet(folder / "zones.parquet", index=False)
+        if tiles is not None:
+            tiles.to_parquet(folder / "tiles.parquet", index=False)
         figures = {
             "days": len(days),
             "working_days": len(working),
@@ -87,6 +93,20 @@ def month_zones(zones: dict[str, "GeoDataFrame"]) -> "GeoDataFrame":
     return both
 
 
+def _tiles(store: Store, releases: list[str], zones: pd.DataFrame) -> "GeoDataFrame | None":
+    """The tiles with public weights in zones of the month; None unless all of its days were weighed by one file."""
+    files = {json.loads(store.manifest_text(release)).get("weights", {}).get("sha256") for release in releases}
+    tables = {release: store.tiles(release) for release in releases} if len(files - {None}) == len(files) == 1 else {}
+    if not tables or any(table.empty for table in tables.values()):
+        return None
+    every = pd.concat([table.assign(release_id=release) for release, table in tables.items()], ignore_index=True)
+    around = every[["tile", "release_id", "zones"]].explode("zones").rename(columns={"zones": "zone_id"})
+    around = around.merge(zones[["release_id", "zone_id", "area", "n_tiles"]], on=["release_id", "zone_id"])
+    around = around.drop_duplicates(["tile", "area"]).sort_values(["tile", "n_tiles", "area"])
+    tiles = every.drop(columns="release_id").drop_duplicates("tile").sort_values("tile", ignore_index=True)
+    return tiles.assign(zones=around.groupby("tile")["area"].agg(list).loc[tiles["tile"]].to_list())
+
+
 def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:
     """A day's published flows by local clock time and shape."""
     release = flows["release_id"].iloc[0] if len(flows) else ""
@@ -98,7 +118,8 @@ def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.Dat
     )
 
 
-def _sums(cells: pd.DataFrame) -> pd.DataFrame:
-    """Trips and spread of each flow over the days, and the number of days on which it was published."""
+def _sums(cells: pd.DataFrame, added: list[str]) -> pd.DataFrame:
+    """Trips and spreads of each flow over the days, and the number of days on which it was published."""
     groups = cells.groupby(_CELL, sort=True, observed=True)
-    return groups.agg(trips=("trips", "sum"), spread=("spread", "sum"), days=("window_start", "nunique")).reset_index()
+    sums = {column: (column, "sum") for column in added}
+    return groups.agg(**sums, days=("window_start", "nunique")).reset_index()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,10 @@ from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.product import Product
 from odanon.product.choices import Stranger
+from odanon.reconstruct.areas import ground
 from odanon.reconstruct.even import over_ground
-from odanon.reconstruct.prior import read_weights
-from odanon.reconstruct.readings import EVEN, WEIGHTED, better, spread_column
+from odanon.reconstruct.prior import no_tiles, read_weights
+from odanon.reconstruct.readings import EVEN, WEIGHTED, better, spread_column, zone_weights
 from odanon.reconstruct.weights import weigh
 from odanon.report.release import render_release
 from odanon.risk.bands import coarse, persons_band, rounded
@@ -37,6 +38,9 @@ from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
 
 # What plugins of other packages have told earlier stages, since none of them runs here.
 DECLARED = "declared.json"  # beside the metrics: the figures that they declare
@@ -51,11 +55,13 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     tree = from_parquet(lake.read(name, "hierarchy", day) / "tree.parquet")
     flows = public_flows(product, lake, day, release, parameters)
     releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
-    zones = release_zones(releases.values(), tree, _tiles(product, lake, day, tree))
+    tiles = _tiles(product, lake, day, tree)
+    zones = release_zones(releases.values(), tree, tiles)
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
-    given = None if product.zoning.weights is None else read_weights(product.zoning.weights).of_nodes(tree)
-    weighted = weigh(flows, zones, tree, given)
+    listed = _public_tiles(product, zones, tree, tiles)
+    whole = zone_weights(listed, pd.Series(ground(zones.geometry.to_numpy()) / 1e6, zones["zone_id"]))
+    weighted = weigh(flows, zones, tree, whole if len(listed) else None)
     spreads = {spread_column(reading): weighted.spread.get(reading, np.nan) for reading in WEIGHTED}
     flows = flows.assign(spread=over_ground(flows, zones, tree), **spreads)[list(FLOW_COLUMNS)]
     figures = lake.figures(name, "metrics", day)
@@ -83,7 +89,14 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "versions": {package: version(package) for package in ("odanon", "numpy", "pandas", "h3")},
     }
     report = render_release(flows, zones, manifest)
-    return Bundle(name, day, release, flows, zones, report, manifest, weighted.table)
+    return Bundle(name, day, release, flows, zones, report, manifest, weighted.table, listed)
+
+
+def _public_tiles(product: Product, zones: pd.DataFrame, tree: Hierarchy, tiles: Tiles) -> "GeoDataFrame":
+    """The public weights of the tiles in published zones; none where the product gives none, or where areas are boxes."""
+    if product.zoning.weights is None or not zones["zone_id"].isin(tree.label).all():
+        return no_tiles()
+    return read_weights(product.zoning.weights).drawn(zones, tree, tiles)
 
 
 def _tiles(product: Product, lake: Lake, day: date, tree: Hierarchy) -> Tiles:

@@ -11,7 +11,17 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.release import KINDS
-from odanon.reconstruct.readings import EVEN, READINGS, SIDES, WEIGHT_COLUMNS, WEIGHTED, spread_column
+from odanon.reconstruct.prior import no_tiles
+from odanon.reconstruct.readings import (
+    EVEN,
+    FITTED,
+    PRIOR,
+    READINGS,
+    SIDES,
+    TILE_COLUMNS,
+    WEIGHT_COLUMNS,
+    spread_column,
+)
 from odanon.reconstruct.weights import no_weights
 
 if TYPE_CHECKING:
@@ -48,7 +58,8 @@ class Bundle:
     zones: "GeoDataFrame"
     report: str
     manifest: dict[str, Any]
-    weights: pd.DataFrame = field(default_factory=no_weights)  # of the readings beside the even one
+    weights: pd.DataFrame = field(default_factory=no_weights)  # of the reading fitted
+    tiles: "GeoDataFrame" = field(default_factory=no_tiles)  # with public weights, of the reading prior
 
 
 def release_id(product: str, window_start: date, identity: dict[str, Any]) -> str:
@@ -75,6 +86,7 @@ def check_bundle(bundle: Bundle) -> None:
         ("flows", bundle.flows, FLOW_COLUMNS),
         ("zones", bundle.zones, ZONE_COLUMNS),
         ("weights", bundle.weights, WEIGHT_COLUMNS),
+        ("tiles", bundle.tiles, TILE_COLUMNS),
     ):
         if tuple(frame.columns) != columns:
             raise OdanonError(f"{where}: the {table} do not have the published columns {', '.join(columns)}")
@@ -100,20 +112,35 @@ def _check_readings(bundle: Bundle, where: str) -> None:
     if bundle.manifest.get("reading", EVEN) not in offered or not {*offered} <= {*READINGS}:
         raise OdanonError(f"{where}: the manifest does not offer the reading that it calls the better one")
     weights = bundle.weights
-    if not weights["zone_id"].isin(bundle.zones["zone_id"]).all() or not weights["side"].isin(SIDES).all():
+    known = (
+        weights["side"].isin(SIDES) & (weights["reading"] == FITTED) & weights["zone_id"].isin(bundle.zones["zone_id"])
+    )
+    if not known.all():
         raise OdanonError(f"{where}: the weights name a zone that the release does not have")
     if weights.duplicated(list(WEIGHT_COLUMNS[:4])).any():
         raise OdanonError(f"{where}: the weights name a zone twice in one reading, time bin and side")
-    for reading in WEIGHTED:
+    if (
+        not bundle.tiles["zones"].explode().isin(bundle.zones["zone_id"]).all()
+        or bundle.tiles["tile"].duplicated().any()
+    ):
+        raise OdanonError(f"{where}: the tiles name a zone that the release does not have, or a tile is named twice")
+    if len(bundle.tiles) and "sha256" not in bundle.manifest.get("weights", {}):
+        raise OdanonError(f"{where}: the manifest does not say which file the weights of the tiles are from")
+    for reading, table in ((FITTED, weights), (PRIOR, bundle.tiles)):
         told = bundle.flows[spread_column(reading)].notna()
-        given = not told.empty and bool(told.all()), bool((weights["reading"] == reading).any()), reading in offered
+        given = not told.empty and bool(told.all()), len(table) > 0, reading in offered
         if len({*given}) > 1 or (told.any() and not told.all()):
             raise OdanonError(f"{where}: the reading {reading} is offered, weighed and spread in parts only")
 
 
 def _has_nul(bundle: Bundle) -> bool:
     texts = [bundle.report, json.dumps(bundle.manifest, ensure_ascii=False)]
-    for values in (bundle.flows["segment"], bundle.flows["persons_band"], bundle.zones["zone_id"]):
+    for values in (
+        bundle.flows["segment"],
+        bundle.flows["persons_band"],
+        bundle.zones["zone_id"],
+        bundle.tiles["tile"],
+    ):
         texts += map(str, values.unique())
     texts += map(str, bundle.zones["hierarchy"].unique())
     texts += [tile for tiles in bundle.zones["tiles"] if tiles is not None for tile in tiles]

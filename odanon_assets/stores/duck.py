@@ -10,10 +10,10 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.areas import ground, spread, zone_shares
-from odanon.reconstruct.readings import EVEN, WEIGHT_COLUMNS, resolved, spread_column
+from odanon.reconstruct.readings import EVEN, PRIOR, TILE_COLUMNS, WEIGHT_COLUMNS, resolved, spread_column
 from odanon_assets.stores.bundle import FLOW_COLUMNS
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import MANIFEST, WEIGHTS, zone_digests
+from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, zone_digests
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,6 +29,7 @@ _NO_FLOWS = (
     " release_id text"
 )
 _NO_WEIGHTS = "release_id text, time_bin timestamptz, reading text, side text, zone_id text, around text, weight double"
+_NO_TILES = "release_id text, tile text, zones text[], leaving double, entering double, geometry blob"
 _NO_ZONES = (
     "release_id text, zone_id text, hierarchy text, level smallint, n_tiles bigint, area_km2 double, tiles text[],"
     " geometry blob"
@@ -36,7 +37,7 @@ _NO_ZONES = (
 
 
 def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
-    """The views flows, zones, weights, releases and metrics over releases, and what became of windows."""
+    """The views flows, zones, weights, tiles, releases and metrics over releases, and what became of windows."""
     import duckdb
 
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
@@ -48,11 +49,8 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
         zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
     else:
         session.execute(f"CREATE TABLE flows ({_NO_FLOWS}); CREATE TABLE zones ({_NO_ZONES})")
-    if weighed := [str(folder / WEIGHTS) for folder in folders if (folder / WEIGHTS).is_file()]:
-        weights = session.read_parquet(weighed, filename=True)
-        weights.project(f"{_RELEASE} AS release_id, {', '.join(WEIGHT_COLUMNS)}").create_view("weights")
-    else:
-        session.execute(f"CREATE TABLE weights ({_NO_WEIGHTS})")
+    _view_some(session, "weights", [folder / WEIGHTS for folder in folders], WEIGHT_COLUMNS, _NO_WEIGHTS)
+    _view_some(session, "tiles", [folder / TILES for folder in folders], TILE_COLUMNS, _NO_TILES)
     session.execute("CREATE TABLE windows (product text, window_start date, status text, release_id text)")
     if windows:
         session.executemany("INSERT INTO windows VALUES (?, ?, ?, ?)", list(windows))
@@ -75,6 +73,17 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
     return session
 
 
+def _view_some(
+    session: "DuckDBPyConnection", name: str, files: list[Path], columns: Sequence[str], nothing: str
+) -> None:
+    """A table that not every release has."""
+    if found := [str(path) for path in files if path.is_file()]:
+        rows = session.read_parquet(found, filename=True)
+        rows.project(f"{_RELEASE} AS release_id, {', '.join(columns)}").create_view(name)
+    else:
+        session.execute(f"CREATE TABLE {name} ({nothing})")
+
+
 def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
     """The flows of all releases; those of files that are older than rests are flows, read evenly."""
     session.read_parquet(files, union_by_name=True).create_view("flow_files")
@@ -91,7 +100,7 @@ def answer(folders: list[Path], windows: Windows, sql: str) -> pd.DataFrame:
     import duckdb
 
     session = session_over(folders, windows)
-    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet", WEIGHTS)]
+    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet", WEIGHTS, TILES)]
     session.execute("SET python_enable_replacements = false")
     session.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files)}]")
     session.execute("SET enable_external_access = false")
@@ -113,9 +122,7 @@ def matrix_over(
     folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime, reading: str
 ) -> pd.DataFrame:
     """Estimated trips between areas; the shapes are compared once for all releases that share them."""
-    readings = {
-        folder.name: resolved(reading, _manifest(folder)) for folder in folders if _overlaps(folder, since, until)
-    }
+    readings = {folder.name: _resolved(reading, folder) for folder in folders if _overlaps(folder, since, until)}
     chosen = [folder for folder in folders if folder.name in readings]
     nothing = pd.DataFrame({"origin": [], "destination": [], "trips": []})
     if not chosen:
@@ -131,12 +138,42 @@ def matrix_over(
         if how == EVEN:
             parts.append(spread(flows, zones, shares))
             continue
+        size = pd.Series(ground(zones.geometry.to_numpy()) / 1e6, index=zones["zone_id"].to_numpy())
+        if how == PRIOR:
+            given = {folder.name: _manifest(folder)["weights"]["sha256"] for folder in chosen}
+            for file, here in flows.groupby(flows["release_id"].map(given)):
+                tiles = _distinct_tiles([folder for folder in chosen if given[folder.name] == file], names)
+                inside = zone_shares(tiles, areas)
+                parts.append(spread(here, zones, shares, reading=how, weights=tiles, size=size, inside=inside))
+            continue
         weights = session.execute(_WEIGHTS, [how, since, until]).df()
         if len(weights):
-            size = pd.Series(ground(zones.geometry.to_numpy()), index=zones["zone_id"].to_numpy())
             parts.append(spread(flows, zones, shares, reading=how, weights=weights, size=size))
     table = pd.concat([nothing, *(part for part in parts if len(part))], ignore_index=True)
     return table.groupby(["origin", "destination"], as_index=False)["trips"].sum()
+
+
+def _resolved(reading: str, folder: Path) -> str:
+    """The reading that is meant; prior by zones, as some time ago, is none any more."""
+    manifest = _manifest(folder)
+    offered = manifest.get("readings", [EVEN])
+    if not (folder / TILES).is_file():
+        manifest = {**manifest, "readings": [name for name in offered if name != PRIOR]}
+    return resolved(reading, manifest)
+
+
+def _distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":
+    """The tiles of releases that share a file of weights, each with the numbers of all zones of theirs around it."""
+    import geopandas
+
+    number = names.set_index(["release_id", "zone_id"])["zone"]
+    tables = [geopandas.read_parquet(folder / TILES).assign(release_id=folder.name) for folder in folders]
+    every = pd.concat(tables, ignore_index=True)
+    around = every[["tile", "release_id", "zones"]].explode("zones")
+    around["zones"] = number.loc[list(zip(around["release_id"], around["zones"], strict=True))].to_numpy()
+    zones = around.drop_duplicates(["tile", "zones"]).groupby("tile")["zones"].agg(list)
+    tiles = every.drop_duplicates("tile", ignore_index=True)
+    return tiles.assign(zones=zones.loc[tiles["tile"]].to_list())
 
 
 def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:

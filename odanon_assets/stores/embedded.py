@@ -38,7 +38,7 @@ from odanon_assets.stores.interface import (
     shares_input,
     taken_back,
 )
-from odanon_assets.stores.seal import MANIFEST, WEIGHTS, folder_problems, read_parts, sealed_manifest
+from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -158,6 +158,9 @@ class EmbeddedStore:
     def weights(self, release_id: str) -> pd.DataFrame:
         return self._parts(release_id)[3]
 
+    def tiles(self, release_id: str) -> "GeoDataFrame":
+        return self._parts(release_id)[4]
+
     def manifest_text(self, release_id: str) -> str:
         return (self.folder(release_id) / MANIFEST).read_text(encoding="utf-8")
 
@@ -203,7 +206,7 @@ class EmbeddedStore:
         return pd.DataFrame(entries, columns=list(AUDIT_COLUMNS))
 
     def connect(self) -> "DuckDBPyConnection":
-        """A DuckDB session with the views `flows`, `zones`, `weights`, `releases`, `metrics` and `windows` over everything published."""
+        """A DuckDB session with the views `flows`, `zones`, `weights`, `tiles`, `releases`, `metrics` and `windows` over everything published."""
         return session_over(self.releases(), self._every_window())
 
     def query(self, sql: str) -> pd.DataFrame:
@@ -266,7 +269,7 @@ class EmbeddedStore:
         pointers = [(window, self._pointer(product, window)["release_id"]) for window in self._windows(product)]
         return [(window, self._home(product) / "releases" / release) for window, release in pointers if release]
 
-    def _parts(self, release_id: str) -> tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame]:
+    def _parts(self, release_id: str) -> Parts:
         folder = self.folder(release_id)
         if not (folder / "flows.parquet").exists():
             raise OdanonError(f"the release {release_id} was purged; only its manifest is left")
@@ -341,5 +344,7 @@ def _write_release(bundle: Bundle, folder: Path) -> None:
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
     if len(bundle.weights):
         write_parquet(bundle.weights, folder / WEIGHTS)
+    if len(bundle.tiles):
+        bundle.tiles.to_parquet(folder / TILES, index=False, compression="zstd", write_covering_bbox=True)
     files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
     (folder / MANIFEST).write_text(sealed_manifest(bundle, files), encoding="utf-8")

@@ -95,7 +95,10 @@ class Store(Protocol):
     def report(self, release_id: str) -> str: ...
 
     def weights(self, release_id: str) -> pd.DataFrame:
-        """The weights of the readings beside the even one (WEIGHT_COLUMNS); no rows where there are none."""
+        """The weights of the reading fitted (WEIGHT_COLUMNS); no rows where there are none."""
+
+    def tiles(self, release_id: str) -> "GeoDataFrame":
+        """The public weights of tiles of the reading prior (TILE_COLUMNS); no rows where there are none."""
 
     def manifest_text(self, release_id: str) -> str:
         """The manifest as it was sealed."""

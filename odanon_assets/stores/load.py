@@ -11,11 +11,11 @@ import pyarrow as pa
 from pyarrow import csv
 
 from odanon.reconstruct.areas import ground
-from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column
+from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column, zone_weights
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.database import execute
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import zone_digests
+from odanon_assets.stores.seal import shape_digests, zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -25,6 +25,8 @@ _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('odanon tiles', 0))"  # who changes tiles
+_SIDE_OF = {"leaving": "origin", "entering": "destination"}
 _BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8")}
 
 
@@ -38,11 +40,13 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
         "INSERT INTO published.zoning (version, zoning, hierarchy) VALUES (:v, :z, :h) ON CONFLICT DO NOTHING",
         {"v": version, "z": json.dumps(parameters.get("zoning")), "h": json.dumps(parameters.get("hierarchy"))},
     )
+    prior_no = _prior(connection, parsed["weights"]["sha256"]) if len(bundle.tiles) else None
     release_no = execute(
         connection,
         "INSERT INTO published.release"
-        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings)"
-        " VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings) RETURNING release_no",
+        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings, prior_no)"
+        " VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings, :prior)"
+        " RETURNING release_no",
         {
             "id": bundle.release_id,
             "product": bundle.product,
@@ -53,11 +57,14 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
             "report": bundle.report,
             "reading": parsed.get("reading", EVEN),
             "readings": parsed.get("readings", [EVEN]),
+            "prior": prior_no,
         },
     ).scalar_one()
     zone_no = zones(connection, bundle.zones, release_no)
     flows(connection, bundle, release_no, zone_no)
     weights(connection, bundle, release_no, zone_no)
+    if prior_no is not None:
+        tiles(connection, bundle, prior_no, zone_no)
     numbers = [
         {"no": release_no, "name": name, "value": value}
         for name, value in parsed.get("metrics", {}).items()
@@ -186,6 +193,55 @@ def weights(connection: "Connection", bundle: Bundle, release_no: int, zone_no: 
         }
     )
     copy(connection, "published.weight", rows)
+
+
+def _prior(connection: "Connection", digest: str) -> int:
+    """The number of a file of public weights."""
+    execute(connection, "INSERT INTO published.prior (sha256) VALUES (:d) ON CONFLICT DO NOTHING", {"d": digest})
+    return execute(connection, "SELECT prior_no FROM published.prior WHERE sha256 = :d", {"d": digest}).scalar_one()
+
+
+def tiles(connection: "Connection", bundle: Bundle, prior_no: int, zone_no: pd.Series) -> None:
+    """Add the tiles that the database does not hold yet, and the weights of areas that it has not weighed by this file."""
+    execute(connection, ONE_AT_A_TIME)  # two that add the same areas must not add their tiles twice
+    found = execute(connection, "SELECT zone_no FROM published.zone_prior WHERE prior_no = :no", {"no": prior_no})
+    new = zone_no[~zone_no.isin([*found.scalars()])]
+    shapes, digests = bundle.zones, shape_digests(bundle.tiles)
+    size = pd.Series(ground(shapes.geometry.to_numpy()) / 1e6, index=shapes["zone_id"].to_numpy())
+    whole = zone_weights(bundle.tiles, size).loc[new.index]
+    exact = {name: [repr(value) for value in whole[side].tolist()] for name, side in _SIDE_OF.items()}
+    copy(
+        connection,
+        "published.zone_prior",
+        pa.table({"prior_no": np.full(len(new), prior_no), "zone_no": new.to_numpy(), **exact}),
+    )
+    tile_no = _tile_numbers(connection, bundle.tiles, digests)
+    rows = bundle.tiles.drop(columns="geometry").assign(tile_no=tile_no).explode("zones")
+    rows = rows[rows["zones"].isin(new.index)]
+    exact = {name: [repr(value) for value in rows[name].tolist()] for name in _SIDE_OF}
+    numbers = {"zone_no": zone_no[rows["zones"]].to_numpy(), "tile_no": rows["tile_no"].to_numpy()}
+    copy(connection, "published.zone_tile", pa.table({"prior_no": np.full(len(rows), prior_no), **numbers, **exact}))
+
+
+def _tile_numbers(connection: "Connection", table: "GeoDataFrame", digests: list[bytes]) -> list[int]:
+    execute(connection, "CREATE TEMPORARY TABLE new_tile (digest text, tile text, shape geometry) ON COMMIT DROP")
+    names = ["\\x" + digest.hex() for digest in digests]
+    shapes = table.geometry.to_wkb(hex=True).tolist()
+    copy(
+        connection,
+        "new_tile",
+        pa.table({"digest": names, "tile": pa.array(table["tile"], pa.string()), "shape": shapes}),
+    )
+    execute(
+        connection,
+        "INSERT INTO published.tile (digest, tile, geometry) SELECT digest::bytea, tile, ST_SetSRID(shape, 4326)"
+        " FROM new_tile ORDER BY digest ON CONFLICT (digest) DO NOTHING",
+    )
+    rows = execute(
+        connection, "SELECT t.digest, t.tile_no FROM published.tile t JOIN new_tile n ON t.digest = n.digest::bytea"
+    )
+    known = {bytes(digest): number for digest, number in rows}
+    return [known[digest] for digest in digests]
 
 
 def _chains(zone: np.ndarray, up: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import AUTO, WEIGHT_COLUMNS
+from odanon.reconstruct.prior import no_tiles
+from odanon.reconstruct.readings import AUTO, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
@@ -189,14 +190,35 @@ class PostgisStore:
         frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True)
         return frame.astype(no_weights().dtypes.to_dict())
 
+    def tiles(self, release_id: str) -> "GeoDataFrame":
+        import shapely
+        from geopandas import GeoDataFrame
+
+        with transaction(self.url) as connection:
+            release = _release(connection, release_id)
+            rows = execute(
+                connection,
+                "SELECT t.tile, array_agg(z.zone_id ORDER BY m.position), x.leaving, x.entering, ST_AsBinary(t.geometry)"
+                " FROM published.release_zone m JOIN published.zone z USING (zone_no)"
+                " JOIN published.zone_tile x ON x.zone_no = m.zone_no AND x.prior_no = :prior"
+                " JOIN published.tile t USING (tile_no) WHERE m.release_no = :no"
+                ' GROUP BY t.tile_no, x.leaving, x.entering ORDER BY t.tile COLLATE "C"',
+                {"no": release.release_no, "prior": release.prior_no},
+            ).all()
+        if not rows:
+            return no_tiles()
+        frame = pd.DataFrame([row[:-1] for row in rows], columns=list(TILE_COLUMNS[:-1])).astype({"tile": "str"})
+        return GeoDataFrame(frame, geometry=[shapely.from_wkb(bytes(row[-1])) for row in rows], crs="EPSG:4326")
+
     def manifest_text(self, release_id: str) -> str:
         with transaction(self.url) as connection:
             return _release(connection, release_id).manifest
 
     def problems(self, release_id: str) -> list[str]:
         manifest, problems = read_sealed(self.manifest_text(release_id).encode())
-        parts = self.flows(release_id), self.zones(release_id), self.report(release_id), self.weights(release_id)
-        return problems or content_problems(manifest, *parts)
+        tables = self.flows(release_id), self.zones(release_id)
+        more = self.weights(release_id), self.tiles(release_id)
+        return problems or content_problems(manifest, (*tables, self.report(release_id), *more))
 
     def ledger(self) -> pd.DataFrame:
         with transaction(self.url) as connection:
@@ -286,6 +308,7 @@ class PostgisStore:
 
 
 _TAKE_AWAY = (
+    load.ONE_AT_A_TIME,  # a tile that nobody needs any more may be needed by whoever publishes at this moment
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
@@ -298,6 +321,11 @@ _TAKE_AWAY = (
     " AND product = :product AND window_start = :window_start",
     "UPDATE published.release_window SET purged = true WHERE product = :product AND window_start = :window_start",
     "DELETE FROM published.zone z WHERE NOT EXISTS (SELECT FROM published.release_zone m WHERE m.zone_no = z.zone_no)",
+    *(
+        f"DELETE FROM published.{table} x WHERE NOT EXISTS (SELECT FROM published.zone z WHERE z.zone_no = x.zone_no)"
+        for table in ("zone_prior", "zone_tile")
+    ),
+    "DELETE FROM published.tile t WHERE NOT EXISTS (SELECT FROM published.zone_tile x WHERE x.tile_no = t.tile_no)",
 )
 
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from odanon.errors import OdanonError
 from odanon.model.release import FLOW
-from odanon.reconstruct.readings import WEIGHT_COLUMNS
+from odanon.reconstruct.prior import no_tiles
+from odanon.reconstruct.readings import TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.lake.files import sha256, to_json
 from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
 MANIFEST = "release.json"
-WEIGHTS = "weights.parquet"  # where a release offers readings beside the even one
+WEIGHTS = "weights.parquet"  # where a release offers the reading fitted
+TILES = "tiles.parquet"  # where it offers the reading prior
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
 _FLOW_TYPES = {
@@ -38,6 +40,7 @@ _FLOW_TYPES = {
 _OF_RESTS = ("kind", "spread")
 _OF_READINGS = ("spread_fitted", "spread_prior")
 _WEIGHT_TYPES = {"time_bin": pa.timestamp("us", tz="UTC"), "weight": pa.float64()}
+Parts = tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame, "GeoDataFrame"]
 FLOW_SCHEMA = pa.schema([(name, _FLOW_TYPES.get(name, pa.large_string())) for name in FLOW_COLUMNS])
 _WEIGHT_SCHEMA = pa.schema([(name, _WEIGHT_TYPES.get(name, pa.large_string())) for name in WEIGHT_COLUMNS])
 
@@ -46,7 +49,7 @@ def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
     """The manifest's text with the digests of what was published and, last, its own."""
     manifest = {
         **bundle.manifest,
-        "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights),
+        "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights, bundle.tiles),
     }
     if files is not None:
         manifest["files"] = files
@@ -59,14 +62,17 @@ def seal_of(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(to_json(rest).encode()).hexdigest()
 
 
-def content_digests(flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame) -> dict[str, str]:
-    """One digest for each of a release's parts; weights are one where there are any."""
+def content_digests(
+    flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame, tiles: "GeoDataFrame"
+) -> dict[str, str]:
+    """One digest for each of a release's parts; weights and tiles are parts where there are any."""
     weighed = pa.Table.from_pandas(weights[list(WEIGHT_COLUMNS)], schema=_WEIGHT_SCHEMA, preserve_index=False)
     return {
         "flows": flows_digest(flows),
         "zones": hashlib.sha256(b"".join(zone_digests(zones))).hexdigest(),
         "report": hashlib.sha256(report.encode()).hexdigest(),
         **({"weights": _digest(weighed)} if len(weights) else {}),
+        **({"tiles": hashlib.sha256(b"".join(_tile_digests(tiles))).hexdigest()} if len(tiles) else {}),
     }
 
 
@@ -108,6 +114,20 @@ def zone_digests(zones: "GeoDataFrame") -> list[bytes]:
     ]
 
 
+def _tile_digests(tiles: "GeoDataFrame") -> list[bytes]:
+    rows = zip(*(tiles[name] for name in TILE_COLUMNS[:-1]), shape_digests(tiles), strict=True)
+    return [
+        hashlib.sha256(json.dumps([tile, list(zones), leaving, entering]).encode() + shape).digest()
+        for tile, zones, leaving, entering, shape in rows
+    ]
+
+
+def shape_digests(tiles: "GeoDataFrame") -> list[bytes]:
+    """One digest a tile: the same one wherever it has the same name and ground."""
+    named = zip(tiles["tile"], tiles.geometry.to_wkb(), strict=True)
+    return [hashlib.sha256(str(tile).encode() + b"\n" + shape).digest() for tile, shape in named]
+
+
 def _plain(values: tuple[Any, ...]) -> list[Any]:
     zone_id, hierarchy, level, n_tiles, area_km2, tiles = values
     members = None if tiles is None else list(tiles)
@@ -129,17 +149,19 @@ def folder_problems(folder: Path) -> list[str]:
     problems += [f"{name} was changed" for name in sorted(named.keys() & found) if sha256(folder / name) != named[name]]
     if problems or not named.keys() >= _PARTS:
         return problems or ["the manifest does not name all files of a release"]
-    return content_problems(manifest, *read_parts(folder))
+    return content_problems(manifest, read_parts(folder))
 
 
-def read_parts(folder: Path) -> tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame]:
-    """Flows, zones, report and weights from the files of a release."""
+def read_parts(folder: Path) -> Parts:
+    """Flows, zones, report, weights and tiles from the files of a release."""
     import geopandas
 
     flows = with_all_columns(pd.read_parquet(folder / "flows.parquet"))
     zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
     weights = pd.read_parquet(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else no_weights()
-    return flows, zones, (folder / "report.html").read_text(encoding="utf-8"), weights
+    tiles = geopandas.read_parquet(folder / TILES) if (folder / TILES).is_file() else no_tiles()
+    tiles = tiles.drop(columns="bbox", errors="ignore")
+    return flows, zones, (folder / "report.html").read_text(encoding="utf-8"), weights, tiles
 
 
 def with_all_columns(flows: pd.DataFrame) -> pd.DataFrame:
@@ -159,9 +181,7 @@ def read_sealed(text: bytes) -> tuple[dict[str, Any], list[str]]:
     return manifest, [] if whole else ["the manifest was changed"]
 
 
-def content_problems(
-    manifest: dict[str, Any], flows: pd.DataFrame, zones: "GeoDataFrame", report: str, weights: pd.DataFrame
-) -> list[str]:
+def content_problems(manifest: dict[str, Any], parts: Parts) -> list[str]:
     """Which of a release's parts no longer have the digests that the manifest names."""
-    found, named = content_digests(flows, zones, report, weights), manifest["content"]
+    found, named = content_digests(*parts), manifest["content"]
     return [f"the {part} were changed" for part in {**named, **found} if named.get(part) != found.get(part)]

@@ -23,20 +23,19 @@ import numpy as np
 import numpy.typing as npt
 from bench_atg import cpu, draw, peak_mb, write_rows
 from generate import City, flows, person_rows
-from results.real import DATA, bike_rides, taxi_week
-from scipy.cluster.vq import kmeans2
-from scipy.spatial import KDTree
 
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.anonymizers.lattice import products, settled, solver
 from odanon.anonymizers.lattice.lattice import AtgLattice
 from odanon.hierarchies.h3 import H3Hierarchy
-from odanon.metrics import areas
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.release import Release
 from odanon.zoning.h3 import H3Zoning
+
+sys.path.insert(0, str(Path(__file__).parent / "results"))
+from real import DATA, bike_rides, taxi_week
+from zones import on_areas
 
 SETS = {"500k": (18_000, 500_000), "5M": (50_000, 5_000_000)}
 TARGETS = {  # times lexsort, by matrix, steps and unit
@@ -47,10 +46,10 @@ TARGETS = {  # times lexsort, by matrix, steps and unit
     ("5M", "standard", "trips"): 15,
 }
 MEMORY_TARGET_MB = 2500
+DEEP = (8_000, 200_000)  # tiles, trips
 CENTRE = h3.latlng_to_cell(45.76, 4.84, 9)
 QUICK_S, REPEATS = 8, 5
 CHART = Path(__file__).parents[2] / "odanon_data" / "bench" / "lattice_growth.svg"
-Floats = npt.NDArray[np.float64]
 GROWTH = (50_000, 160_000, 500_000, 1_600_000, 5_000_000)
 
 
@@ -107,6 +106,20 @@ def one_by_one(saved: list[float], work: Callable[[Any], Any], parts: Sequence[A
     return results
 
 
+def measure_deep(n_tiles: int, n_flows: int) -> dict[str, Any]:
+    """Run in a child: a tree as deep as it has tiles, most trips deep down, whose products do not fit in memory at once."""
+    label = [f"t{i}" for i in range(n_tiles)] + [f"n{i}" for i in range(n_tiles - 1)]
+    inner, rng = np.arange(n_tiles, 2 * n_tiles - 1), np.random.default_rng(1)
+    tree = Hierarchy.from_parents(label, [*inner, inner[-1], -1, *inner[:-1]], kind="caterpillar")
+    ends = np.minimum(rng.geometric(0.02, (2, n_flows)), n_tiles) - 1
+    ends[:, ::20] = rng.integers(0, n_tiles, (2, len(ends[0, ::20])))
+    od, made = ODMatrix.from_arrays(*ends, np.ones(n_flows, dtype=np.int64)), []
+    build = solver.Lattice.of
+    with patch.object(solver.Lattice, "of", lambda *asked: made.append(asked[2:]) or build(*asked)):
+        spent = cpu(lambda: AtgLattice(unit="trips").anonymize(od, tree, tree))
+    return {"cpu": spent, "peak_mb": peak_mb(), "limits": [limit for limit in made if limit]}
+
+
 def child(*arguments: Any) -> dict[str, Any]:
     command = [sys.executable, __file__, *map(str, arguments)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
@@ -125,22 +138,6 @@ def report(name: str, steps: str, unit: str, rows: str) -> bool:
         flush=True,
     )
     return good
-
-
-def on_areas(od: ODMatrix, release: Release) -> dict[str, float]:
-    """Errors on areas of equal traffic, and on k-means clusters of tiles."""
-    ours = areas.AreasError().evaluate(od, release)
-    with patch.object(areas, "bisected", clusters):
-        theirs = areas.AreasError().evaluate(od, release)
-    return {**ours, **{f"kmeans_{n}": theirs[f"areas_error_{n}"] for n in (12, 30)}}
-
-
-def clusters(x: Floats, y: Floats, traffic: Floats, n: int) -> npt.NDArray[np.int64]:
-    """The best of many starts of k-means on the places with traffic; the others join the nearest centre."""
-    busy = np.unique(np.column_stack([x, y])[traffic > 0], axis=0)
-    found = [kmeans2(busy, min(n, len(busy)), minit="++", seed=start) for start in range(20)]
-    centres = min(found, key=lambda made: float(((busy - made[0][made[1]]) ** 2).sum()))[0]
-    return KDTree(centres).query(np.column_stack([x, y]))[1].astype(np.int64)
 
 
 def quality() -> bool:
@@ -189,6 +186,13 @@ def main() -> int:
             rows = {unit: write_rows(folder, name + unit, make(city, n_flows, rng)) for unit, make in made.items()}
             for steps, unit in asked:
                 good &= report(name, steps, unit, rows[unit])
+        deep = child("deep", *DEEP)
+        good &= deep["peak_mb"] <= MEMORY_TARGET_MB
+        print(
+            f" deep {DEEP[0]:,} tiles and levels, {DEEP[1]:,} trips: {deep['cpu']:.1f} s CPU, {deep['peak_mb']:.0f} MB,"
+            f" blocks of fewer than {deep['limits'][-1][0] if deep['limits'] else 'all'} tiles",
+            flush=True,
+        )
         n_tiles, points = SETS["5M"][0], []
         city = City.make(n_tiles, np.random.default_rng(n_tiles))
         for n_flows in GROWTH:
@@ -199,7 +203,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5:
+    if sys.argv[1:2] == ["deep"]:
+        print(json.dumps(measure_deep(int(sys.argv[2]), int(sys.argv[3]))))
+    elif len(sys.argv) == 5:
         print(json.dumps(measure(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])))
     else:
         sys.exit(main())

@@ -15,9 +15,10 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
+from odanon.reconstruct.areas import ground
 from odanon.reconstruct.even import over_ground
-from odanon.reconstruct.prior import node_weights
-from odanon.reconstruct.readings import READINGS, spread_column
+from odanon.reconstruct.prior import TileWeights
+from odanon.reconstruct.readings import READINGS, spread_column, zone_weights
 from odanon.reconstruct.weights import weigh
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 
@@ -36,10 +37,10 @@ TILES = Tiles(
     "table",
     draw=lambda: np.array([shapely.multipolygons([box(*SQUARE[name])]) for name in sorted(SQUARE)], dtype=object),
 )
-PRIOR = tuple(
-    node_weights(TREE, pd.Series(np.random.default_rng(side).pareto(1.0, 64), TREE.label[TREE.tiles]))
-    for side in (0, 1)
-)
+_GIVEN = [np.random.default_rng(side).pareto(1.0, 64) * (np.arange(64) % 5 > 0) for side in (0, 1)]
+PRIOR = TileWeights(
+    *(pd.Series(given, TREE.label[TREE.tiles], name="people") for given in _GIVEN)
+)  # every fifth has none
 
 
 @lru_cache
@@ -77,14 +78,16 @@ def rested_bundle(
     flows = told.rename(columns={"origin": "origin_zone", "destination": "destination_zone"}).assign(
         product=product, window_start=day, persons_band="6-11", release_id=base.release_id
     )
-    weighted = weigh(flows, zones, TREE, PRIOR)
+    tiles = PRIOR.drawn(zones, TREE, TILES)
+    size = pd.Series(ground(zones.geometry.to_numpy()) / 1e6, zones["zone_id"])
+    weighted = weigh(flows, zones, TREE, zone_weights(tiles, size))
     flows["spread"] = over_ground(flows, zones, TREE)
     for name in READINGS[2:]:
         flows[spread_column(name)] = weighted.spread[name]
     manifest = {**base.manifest, "reading": reading, "readings": [*READINGS[1:]]}
-    return Bundle(
-        product, day, base.release_id, flows[list(FLOW_COLUMNS)], zones, base.report, manifest, weighted.table
-    )
+    manifest["weights"] = {"columns": PRIOR.names, "sha256": "0" * 64}
+    told = flows[list(FLOW_COLUMNS)]
+    return Bundle(product, day, base.release_id, told, zones, base.report, manifest, weighted.table, tiles)
 
 
 def dense(made: Release, weights: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:

@@ -104,11 +104,18 @@ class _Read:
         zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
         reading, weights = _reading(plan, case, flows), None
         if reading != EVEN:
-            weights = pd.read_parquet(folder / "weights.parquet")
-            if "time" not in weights:
+            weights = pd.read_parquet(folder / ("tiles.parquet" if reading == PRIOR else "weights.parquet"))
+            if reading != PRIOR and "time" not in weights:
                 weights["time"] = ""
         spreads = dict.fromkeys(["spread", spread_column(reading)])
         return cls(flows[["time", "origin", "destination", "trips", *spreads]], zones, reading, weights)
+
+    def tiles_of(self, areas: pd.Series) -> pd.DataFrame | None:
+        """Which tiles with public weights are areas themselves, where the release is read by them."""
+        if self.reading != PRIOR or self.weights is None:
+            return None
+        listed = self.weights[self.weights["tile"].isin(areas.index)]
+        return pd.DataFrame({"zone": listed.index, "area": areas.loc[listed["tile"]].to_numpy(), "share": 1.0})
 
     @property
     def summed(self) -> pd.DataFrame:
@@ -147,7 +154,7 @@ def _profiles(tables: dict[str, _Read], loaded: Loaded) -> pd.DataFrame:
     for name, read in tables.items():
         flows = read.flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
         shares = tile_shares(read.zones, areas, places)
-        how = read.reading, read.weights
+        how = read.reading, read.weights, read.tiles_of(areas)
         profile = time_profile(chosen, flows, read.zones, shares, wanted, "time", *how).drop(columns="original")
         found = found.merge(profile.rename(columns={"reconstructed": name}), on=["time", *keys], how="outer")
     rank = {pair: number for number, pair in enumerate(wanted.itertuples(index=False, name=None))}

@@ -1,4 +1,4 @@
-"""What a reader of larger areas gets: the error of the matrix between regions of about equal traffic."""
+"""What a reader of larger areas gets: the error of the matrix between regions of about equal traffic, read evenly and fitted."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,23 +20,28 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import plugin
 from odanon.reconstruct.layout import Layout
+from odanon.reconstruct.nested import Nested
 from odanon.reconstruct.regions import bisected
 
 _REGIONS = (12, 30, 100)
 _POINTS = 49  # that stand for the tiles of a large H3 area
+_NOTHING = 1e-9  # a share below this is rounding
+_READINGS = {"": "with flows spread evenly", "_fitted": "with flows spread as all published numbers together suggest"}
 _FIGURES = tuple(
     Figure(
-        f"areas_error_{n}",
-        f"error on {n} areas",
-        f"of the matrix between {n} areas of about equal traffic, by its trips: 0 is perfect, 2 the worst",
-        public=f"areas_error_{n}",
+        f"areas_error_{n}{suffix}",
+        f"error on {n} areas{suffix.replace('_', ', ')}",
+        f"of the matrix between {n} areas of about equal traffic, {spread}, by its trips: 0 is perfect, 2 the worst",
+        public=f"areas_error_{n}{suffix}",
         tells_suppressed="yes",
-        symbol=f"{n} areas",
+        symbol=f"{n} areas{suffix.replace('_', ' ')}",
         best="least",
-        headline=n == 30,
+        headline=n == 30 and not suffix,
     )
+    for suffix, spread in _READINGS.items()
     for n in _REGIONS
 )
+_SUMS = tuple(f"areas_error_{n}{suffix}_sum" for n in _REGIONS for suffix in _READINGS)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -55,22 +60,24 @@ class AreasError(Measured):
         return super().applicable(od, release) if known else []
 
     def evaluate(self, od: ODMatrix, release: Release) -> dict[str, float]:
-        """Sum of |estimate - truth| over all pairs of regions, by V, with every row spread evenly over its tile pairs.
+        """Sum of |estimate - truth| over all pairs of regions, by V, with every row spread evenly over its tile pairs, or fitted.
 
         Areas that do not nest, as boxes, and tiles that nobody can place are not measured.
         """
         seen = Volumes(od, release, self.measure)
-        errors = dict.fromkeys(_REGIONS, float("nan"))
-        if od.ground is not None and seen.layout is not None:
-            places = _Places.of(od, od.ground, seen.layout, seen.pair)
-            errors = {n: places.error(n, od, seen.layout, seen) for n in _REGIONS}
-        figures = {f"areas_error_{n}_sum": error for n, error in errors.items()}
+        figures = dict.fromkeys(_SUMS, float("nan"))
+        if od.ground is not None and (layout := seen.layout) is not None:
+            places = _Places.of(od, od.ground, layout, seen.pair)
+            fitted = layout.fitted(seen.flow)
+            for n in _REGIONS:
+                found = places.errors(n, od, layout, seen, fitted)
+                figures |= {f"areas_error_{n}{suffix}_sum": error for suffix, error in found.items()}
         return named({"volume": seen.total, **figures, **_shares(figures, seen.total)}, self.measure)
 
     def combine(self, figures: pd.DataFrame) -> dict[str, float]:
         """Errors of all matrices of a window by all of their trips."""
         plain = unnamed(figures, self.measure)
-        sums = {f"areas_error_{n}_sum": float(plain[f"areas_error_{n}_sum"].sum(skipna=False)) for n in _REGIONS}
+        sums = {name: float(plain[name].sum(skipna=False)) for name in _SUMS}
         return named(_shares(sums, float(plain["volume"].sum())), self.measure)
 
 
@@ -111,20 +118,41 @@ class _Places:
             first=np.concatenate([[0], np.cumsum(lengths)]),
         )
 
-    def error(self, n: int, od: ODMatrix, layout: Layout, seen: Volumes) -> float:
-        """The sum of |estimate - truth| between n regions."""
+    def errors(
+        self, n: int, od: ODMatrix, layout: Layout, seen: Volumes, fitted: tuple[Floats, Floats]
+    ) -> dict[str, float]:
+        """The sum of |estimate - truth| between n regions, by reading."""
         from scipy.sparse import csr_array
 
         region = np.split(bisected(self.x, self.y, self.traffic, n), self.first[1:-1])
-        sizes = [len(areas.label) for areas in layout.areas]
-        tiles = [np.zeros((size, n)) for size in sizes]
+        tiles = [np.zeros((len(areas.label), n)) for areas in layout.areas]
         for side in (0, 1):
             np.add.at(tiles[side], (self.area[side], region[2 + side]), self.weight[side])
-        spread = csr_array((layout.layered(seen.flow), (layout.origin, layout.destination)), shape=tuple(sizes))
-        estimate = tiles[0].T @ (spread @ tiles[1])
         truth = np.zeros((n, n))
         np.add.at(truth, (region[0][od.pairs.origin], region[1][od.pairs.destination]), seen.pair)
-        return float(np.abs(estimate - truth).sum())
+        nested = layout.origins, layout.destinations
+        by_weight = [_weighed(side, *each) for side, each in zip(nested, zip(tiles, fitted, strict=True), strict=True)]
+        totals = [side.total(weight) for side, weight in zip(nested, fitted, strict=True)]
+        readings = {"": (tiles, layout.layered(seen.flow)), "_fitted": (by_weight, layout.layered(seen.flow, *totals))}
+        found = {}
+        for suffix, (held, density) in readings.items():
+            spread = csr_array((density, (layout.origin, layout.destination)), shape=(len(held[0]), len(held[1])))
+            found[suffix] = float(np.abs(held[0].T @ (spread @ held[1]) - truth).sum())
+        return found
+
+
+def _weighed(nested: Nested, tiles: Floats, weight: Floats) -> Floats:
+    """The weight of every area in each region, if that of its own part spreads evenly over the tiles of this part.
+
+    Where areas are known by a few of their places, what is left for an own part may be off, or nothing; then it lies as the whole area does.
+    """
+    own, inner = tiles.copy(), nested.around >= 0
+    np.subtract.at(own, nested.around[inner], tiles[inner])
+    own = np.maximum(own, 0.0)
+    own = np.where(own.sum(axis=1, keepdims=True) > _NOTHING * tiles.sum(axis=1, keepdims=True), own, tiles)
+    held = own * (weight / own.sum(axis=1))[:, None]
+    sums = np.vstack([np.zeros(held.shape[1]), np.cumsum(held, axis=0)])
+    return sums[1:] - sums[nested.first]
 
 
 def _inside(areas: Areas, tree: Hierarchy) -> tuple[Ints, Floats, Floats]:

@@ -7,14 +7,23 @@ inside the other), where `spread` is the number of trips unless there are rests 
 shares of published weights instead of ground (`odanon.reconstruct.readings`).
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import EVEN, joined, keys_of, of_reading, spread_column, weighted_shares
+from odanon.reconstruct.readings import (
+    EVEN,
+    PRIOR,
+    joined,
+    keys_of,
+    of_reading,
+    prior_shares,
+    spread_column,
+    weighted_shares,
+)
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
@@ -52,14 +61,14 @@ def reconstruct(
     """Estimated trips between all pairs of areas: origin, destination (index of areas), trips.
 
     `flows` has origin_zone, destination_zone and spread (that of the reading: `spread_column`), `zones` has zone_id; `weights` is the
-    published table, which readings other than even need. Pairs without trips are left out.
+    published table that other readings than even need: the weights for fitted, the tiles for prior. Pairs without trips are left out.
     """
-    size = (
-        pd.Series(ground(np.asarray(zones.geometry)), index=zones["zone_id"].to_numpy())
-        if weights is not None
-        else None
-    )
-    return spread(flows, zones, zone_shares(zones, areas), reading=reading, weights=weights, size=size)
+    size, inside = None, None
+    if weights is not None:
+        size = pd.Series(ground(np.asarray(zones.geometry)) / 1e6, index=zones["zone_id"].to_numpy())
+    if reading == PRIOR and weights is not None:
+        inside = zone_shares(cast("GeoDataFrame", weights), areas)
+    return spread(flows, zones, zone_shares(zones, areas), reading=reading, weights=weights, size=size, inside=inside)
 
 
 def spread(
@@ -70,19 +79,22 @@ def spread(
     reading: str = EVEN,
     weights: pd.DataFrame | None = None,
     size: pd.Series | None = None,
+    inside: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Estimated trips between all pairs of areas, given the shares of zones in them (`zone_shares`, `tile_shares`).
 
-    Columns of the flows named by `by`, such as the time bin, are kept apart. With weights, `size` measures what shares are of:
-    the ground of zones by zone_id, or their tiles.
+    Columns of the flows named by `by`, such as the time bin, are kept apart. With weights, `size` measures what shares are of by
+    zone_id: km2 of zones, or their tiles. With tiles as weights, `inside` are the shares of these in the areas.
     """
     column, keys = spread_column(reading), [*by]
     named = shares.assign(zone_id=zones["zone_id"].to_numpy()[shares["zone"]])
-    sides = {"origin": named, "destination": named}
+    sides: Mapping[str, pd.DataFrame] = {"origin": named, "destination": named}
     met: list[str] = []
-    if reading != EVEN:
-        if weights is None or size is None:
-            raise OdanonError(f"the reading {reading} needs the published weights; give them, or read evenly")
+    if reading != EVEN and (weights is None or size is None or (reading == PRIOR and inside is None)):
+        raise OdanonError(f"the reading {reading} needs its published weights; give them, or read evenly")
+    if reading == PRIOR:
+        sides = prior_shares(weights, size, inside, named)
+    elif reading != EVEN:
         chosen = of_reading(weights, reading)
         met = keys_of(chosen)
         found = weighted_shares(chosen, size, named)

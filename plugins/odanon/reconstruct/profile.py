@@ -15,18 +15,19 @@ def time_profile(
     time: str = "time",
     reading: str = EVEN,
     weights: pd.DataFrame | None = None,
+    inside: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Trips of chosen flows in every time bin, as they were and as a reader of the release estimates them.
 
     `original` has `time`, origin, destination (areas) and trips; `flows`, `zones` and `shares` are those of `spread`,
-    the flows with a column `time`, and with weights shares are of tiles; `wanted` has origin and destination. Gives `time`, origin, destination, original and
+    the flows with a column `time`, and with weights shares are of tiles (`inside` too); `wanted` has origin and destination. Gives `time`, origin, destination, original and
     reconstructed for every bin of either, 0 where there is nothing.
     """
     pair = ["origin", "destination"]
     chosen = wanted[pair].drop_duplicates()
     partners = shares[shares["area"].isin(pd.concat([chosen["origin"], chosen["destination"]]))]
     size = zones.set_index("zone_id")["n_tiles"]
-    estimated = spread(flows, zones, partners, by=[time], reading=reading, weights=weights, size=size)
+    estimated = spread(flows, zones, partners, by=[time], reading=reading, weights=weights, size=size, inside=inside)
     truth = original.groupby([time, *pair], as_index=False)["trips"].sum()
     bins = pd.DataFrame({time: sorted({*original[time], *flows[time]})})
     table = bins.merge(chosen, how="cross")

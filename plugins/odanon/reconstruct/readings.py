@@ -1,7 +1,7 @@
 """The ways to read a release back on areas of one's own: even, fitted, prior, and auto, which is one of the first two.
 
 Every row of a release is `spread` over its two zones in proportion to something that a drawn area takes its share of: the ground of the
-zone (even), or the weights of its own part and of all zones inside it (fitted, prior), each spread evenly over its own ground.
+zone (even), the weights of its own part and of all zones inside it (fitted), or those of its tiles (prior), each spread evenly over its own ground.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,15 @@ FITTED, PRIOR = WEIGHTED = ("fitted", "prior")
 READINGS = (AUTO, EVEN, *WEIGHTED)
 SIDES = ("origin", "destination")
 WEIGHT_COLUMNS = ("time_bin", "reading", "side", "zone_id", "around", "weight")  # of the published table
+TILE_COLUMNS = (
+    "tile",
+    "zones",
+    "leaving",
+    "entering",
+    "geometry",
+)  # of the published table, `zones` from the inside out
+_OF_TILES = {"leaving": "origin", "entering": "destination"}  # which side they are of
+EVERYWHERE = 1e-8  # of all public weights, for every km2 (or tile) besides, so that no place has nothing
 _NOTHING = 1e-6  # an own part below this share of its zone is rounding
 
 
@@ -119,6 +128,34 @@ def weighted_shares(weights: pd.DataFrame, size: pd.Series, shares: pd.DataFrame
     sums = pd.concat(parts).groupby(["row", "area"], as_index=False)["weight"].sum()
     found = told[[*keys_of(weights), "side", "zone_id"]].iloc[sums["row"]].reset_index(drop=True)
     return found.assign(area=sums["area"], share=sums["weight"] / told["total"].to_numpy()[sums["row"]])
+
+
+def zone_weights(tiles: pd.DataFrame, size: pd.Series) -> pd.DataFrame:
+    """The public weight of whole zones for either side, by zone_id; `size` is their km2 or tiles, by zone_id.
+
+    `tiles` has TILE_COLUMNS, the geometry apart.
+    """
+    listed = tiles.explode("zones").groupby("zones")[[*_OF_TILES]].sum().rename(columns=_OF_TILES)
+    return listed.reindex(size.index, fill_value=0.0).add(EVERYWHERE * size, axis=0)
+
+
+def prior_shares(
+    tiles: pd.DataFrame, size: pd.Series, inside: pd.DataFrame, shares: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Which share of the public weight of each zone lies in each area, by side: zone_id, area, share.
+
+    `inside` says which share of each tile (its position in `tiles`) lies in which area, `shares` the same of zones.
+    """
+    met = inside.rename(columns={"zone": "at"}).merge(tiles[["zones", *_OF_TILES]], left_on="at", right_index=True)
+    met[[*_OF_TILES]] = met[[*_OF_TILES]].mul(met["share"], axis=0)
+    met = met.explode("zones").rename(columns={"zones": "zone_id", **_OF_TILES})
+    plain = shares["share"] * size.loc[shares["zone_id"]].to_numpy() * EVERYWHERE
+    everywhere = shares[["zone_id", "area"]].assign(**dict.fromkeys(SIDES, plain))
+    held = pd.concat([met[[*everywhere.columns]], everywhere]).groupby(["zone_id", "area"], as_index=False).sum()
+    whole = zone_weights(tiles, size).loc[held["zone_id"]]
+    return {
+        side: held[["zone_id", "area"]].assign(share=held[side].to_numpy() / whole[side].to_numpy()) for side in SIDES
+    }
 
 
 def joined(flows: pd.DataFrame, shares: Mapping[str, pd.DataFrame], column: str, keys: Sequence[str]) -> pd.DataFrame:

@@ -1,8 +1,9 @@
 """The weights that a release is published with, and the `spread` of its rows under them.
 
 Zones that one side of a time bin uses lie inside each other; what lies in no other one is a zone's own part. Its weight says how much
-of all that leaves (or enters) the map is likely to be there: `fitted` from the published rows alone (`odanon.reconstruct.fitted`),
-`prior` from numbers by tile that were public before. Nothing else comes in, so the table tells nothing that rows and zones do not.
+of all that leaves (or enters) the map is likely to be there, `fitted` to the published rows alone (`odanon.reconstruct.fitted`).
+Nothing else comes in, so the table tells nothing that rows and zones do not. Weights by tile, for `prior`, are a table of their own
+(`odanon.reconstruct.prior`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.reconstruct.even import Places
 from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested
-from odanon.reconstruct.readings import FITTED, PRIOR, SIDES, WEIGHT_COLUMNS, WEIGHTED
+from odanon.reconstruct.readings import FITTED, PRIOR, SIDES, WEIGHT_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,30 +34,27 @@ def no_weights() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "str")) for name in WEIGHT_COLUMNS})
 
 
-def weigh(
-    flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None = None
-) -> Weighted:
+def weigh(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: pd.DataFrame | None = None) -> Weighted:
     """All weights of public rows; none where an area is no zone of the tree, as a box is not.
 
     `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
-    nodes of the tree come. `prior` holds the public weight of every node of the tree, for either side.
+    nodes of the tree come. `prior` holds the public weight of whole zones (`readings.zone_weights`).
     """
     if not zones["zone_id"].isin(tree.label).all():
         return Weighted(no_weights(), {})
     places = Places.of(flows, tree)
     tables: list[pd.DataFrame] = []
-    whole = {reading: np.zeros(len(places.first)) for reading in (WEIGHTED if prior is not None else [FITTED])}
+    whole = np.zeros(len(places.first))
     for part in _bins(places, zones, tree):
-        weights = {FITTED: part.fitted()}
-        if prior is not None:
-            weights[PRIOR] = part.given(prior)
-        for reading, (leave, enter) in weights.items():
-            whole[reading][part.rows] = (
-                part.nested[0].total(leave)[part.ends[0]] * part.nested[1].total(enter)[part.ends[1]]
-            )
-            tables.append(part.table(reading, (leave, enter)))
+        leave, enter = part.fitted()
+        whole[part.rows] = part.nested[0].total(leave)[part.ends[0]] * part.nested[1].total(enter)[part.ends[1]]
+        tables.append(part.table(FITTED, (leave, enter)))
     told = pd.concat(tables, ignore_index=True) if tables else no_weights()
-    return Weighted(told, {reading: places.spread(product) for reading, product in whole.items()})
+    spread = {FITTED: places.spread(whole)}
+    if prior is not None:
+        ends = (prior.loc[places.cells[f"{side}_zone"].astype("str"), side].to_numpy() for side in SIDES)
+        spread[PRIOR] = places.spread(np.multiply(*ends))
+    return Weighted(told, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,6 @@ class _Bin:
     kind: Any  # of time bins
     rows: Ints  # places
     ids: tuple[pd.Series, pd.Series]
-    nodes: tuple[Ints, Ints]
     nested: tuple[Nested, Nested]
     ends: tuple[Ints, Ints]  # zones of each place, by number
     trips: Floats
@@ -75,11 +72,6 @@ class _Bin:
 
     def fitted(self) -> tuple[Floats, Floats]:
         return fitted_weights(*self.nested, *self.ends, self.trips, self.around)
-
-    def given(self, prior: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        sides = zip(self.nested, self.nodes, prior, strict=True)
-        leave, enter = (_own_parts(nested, weight[nodes]) for nested, nodes, weight in sides)
-        return leave, enter
 
     def table(self, reading: str, weights: tuple[Floats, Floats]) -> pd.DataFrame:
         parts = [
@@ -115,7 +107,6 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
             places.cells["time_bin"].dtype,
             rows,
             (names.iloc[used[0]], names.iloc[used[1]]),
-            (node[used[0]], node[used[1]]),
             (nested[0], nested[1]),
             (at[0].astype(np.int64), at[1].astype(np.int64)),
             total[rows],
@@ -131,10 +122,3 @@ def _nested(tree: Hierarchy, nodes: Ints, tiles: Ints) -> Nested:
     around = np.full(len(nodes), -1, dtype=np.int64)
     around[order] = np.append(order, -1)[up]
     return Nested.of_parents(around, tiles)
-
-
-def _own_parts(nested: Nested, whole: Floats) -> Floats:
-    """The weights of own parts from those of whole zones, with sum 1."""
-    inner = nested.around >= 0
-    own = np.maximum(whole - np.bincount(nested.around[inner], whole[inner], len(whole)), 0.0) * (nested.own > 0)
-    return own / own.sum()

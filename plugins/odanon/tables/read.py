@@ -20,8 +20,7 @@ from odanon.model.tiles import Tiles, distinct_labels, unplaced
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.files import shown
 from odanon.reading.persons import persons
-from odanon.reconstruct.nested import Floats
-from odanon.reconstruct.prior import read_weights
+from odanon.reconstruct.prior import TileWeights, read_weights
 
 _TABLES = (".csv", ".parquet")
 _NAMED = 25  # zones that a sentence lists
@@ -39,7 +38,7 @@ class Loaded:
     tree: Hierarchy
     tiles: Tiles
     segments: tuple[str, ...] = ()
-    prior: tuple[Floats, Floats] | None = None  # public weights of the nodes of the hierarchy
+    prior: TileWeights | None = None  # public weights by tile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +75,10 @@ class TableInput:
             rows = rows[rows["segment"] == self.only]
         rows = self._with_polygons(rows)
         tiles, tree = self.map(rows)
-        prior = None if self.tile_weights is None else read_weights(self.tile_weights).of_nodes(tree)
+        prior = None if self.tile_weights is None else read_weights(self.tile_weights)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         if ground is not None:
-            ground = replace(ground, prior=prior)
+            ground = replace(ground, prior=None if prior is None else prior.of_nodes(tree))
         matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
         return Loaded(self._with_trips(matrices), tree, tiles, segments, prior)
 

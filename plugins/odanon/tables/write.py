@@ -1,4 +1,4 @@
-"""Writing a release as a folder: flows, assignment, zones, weights and release.json."""
+"""Writing a release as a folder: flows, assignment, zones, weights, tiles and release.json."""
 
 import json
 import math
@@ -18,9 +18,9 @@ from odanon.model.release import Release
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_tiles
-from odanon.reconstruct.nested import Floats
-from odanon.reconstruct.readings import spread_column
-from odanon.reconstruct.weights import no_weights, weigh
+from odanon.reconstruct.prior import TileWeights
+from odanon.reconstruct.readings import spread_column, zone_weights
+from odanon.reconstruct.weights import weigh
 from odanon.system.scratch import scratch
 
 
@@ -30,9 +30,9 @@ def write_folder(
     tree: Hierarchy,
     tiles: Tiles,
     algorithm: str,
-    prior: tuple[Floats, Floats] | None = None,
+    prior: TileWeights | None = None,
 ) -> None:
-    """Write flows, assignment, zones, weights and release.json of what came through the door: all of them, or nothing."""
+    """Write flows, assignment, zones, weights, tiles and release.json of what came through the door: all of them, or nothing."""
     folder = folder.resolve()
     there = folder.is_dir()  # then it keeps its rights; it may be a disk of its own, which cannot be replaced
     with scratch(folder if there else folder.parent) as near:
@@ -52,16 +52,16 @@ def _write(
     tree: Hierarchy,
     tiles: Tiles,
     algorithm: str,
-    prior: tuple[Floats, Floats] | None,
+    prior: TileWeights | None,
 ) -> None:
     releases, figures = released.releases, released.figures
     flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
-    flows, weights = _weighed(flows, tree, prior)
+    flows, beside = _weighed(flows, tree, prior)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
-    if len(weights):
-        weights.to_parquet(folder / "weights.parquet", index=False)
+    for name, table in beside.items():
+        table.to_parquet(folder / f"{name}.parquet", index=False)
     _write_zones(folder / "zones.parquet", releases, tree, tiles)
     parameters = {"algorithm": algorithm, **released.parameters}
     manifest = {
@@ -96,9 +96,9 @@ def _spread(release: Release) -> pd.DataFrame:
 
 
 def _weighed(
-    flows: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The flows with what each adds under weights of tiles, where areas are zones; and the weights."""
+    flows: pd.DataFrame, tree: Hierarchy, prior: TileWeights | None
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """The flows with what each adds under weights of tiles, where areas are zones; and the tables of weights."""
     public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone", "time": "time_bin"})
     if "time" not in flows:
         public["time_bin"] = 0
@@ -106,11 +106,17 @@ def _weighed(
     nodes = pd.Index(tree.label).get_indexer(pd.Index(used))
     nodes = np.sort(nodes) if (nodes >= 0).all() else nodes[:0]
     if not len(nodes):
-        return flows, no_weights()
-    weighted = weigh(public, pd.DataFrame({"zone_id": tree.label[nodes], "n_tiles": tree.n_tiles[nodes]}), tree, prior)
+        return flows, {}
+    zones = pd.DataFrame({"zone_id": tree.label[nodes].astype(str), "n_tiles": tree.n_tiles[nodes]})
+    tiles = None if prior is None else prior.listed(zones, tree)
+    whole = None if tiles is None else zone_weights(tiles, zones.set_index("zone_id")["n_tiles"])
+    weighted = weigh(public, zones, tree, whole)
     table = weighted.table.rename(columns={"time_bin": "time"})
+    beside = {"weights": table if "time" in flows else table.drop(columns="time")}
+    if tiles is not None:
+        beside["tiles"] = tiles
     spreads = {spread_column(reading): spread for reading, spread in weighted.spread.items()}
-    return flows.assign(**spreads), table if "time" in flows else table.drop(columns="time")
+    return flows.assign(**spreads), beside
 
 
 def _published(release: Release) -> pd.DataFrame:

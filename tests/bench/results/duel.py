@@ -98,9 +98,11 @@ def _beside(rows: pd.DataFrame) -> pd.DataFrame:
 _DEMO = {
     "Gbar": "tiles per trip",
     "E": "reconstruction loss",
+    "E_fitted": "reconstruction loss, fitted",
     "areas_error_12": "error on 12 areas",
     "areas_error_30": "error on 30 areas",
     "areas_error_100": "error on 100 areas",
+    "areas_error_30_fitted": "error on 30 areas, fitted",
     "S_share": "of trips left out",
     "coarse_share": "of trips told coarsely",
     "flows": "rows",
@@ -115,5 +117,8 @@ def before_and_after(demo: dict[str, dict[str, float]]) -> str:
     ]
     return (
         "## The demo before and after\n\nThe first day of `make demo` (12,000 simulated people, bins of three hours, k = 10 people), the publisher's"
-        " exact figures; means over its eight matrices.\n\n" + table(("", *demo), body)
+        " exact figures; means over its eight matrices.\n\n"
+        + table(("", *demo), body)
+        + "\nThe same part of the city in the report of that day, before:\n\n![Before: where the trips of an area of 49 tiles go](release-report-before.png)\n\nand as it is:\n\n"
+        "![As it is: where the trips of an area of 14 tiles go](release-report.png)\n"
     )

@@ -9,6 +9,7 @@ from plans import LATTICE
 from published import AVERAGES, CITIES, CITY_FIGURES, CROSS, CROSS_SEX, DETAILED, QUADTREE, SETS
 from tables import share as _share
 from tables import table as _table
+from zones import section
 
 _INTRO = """# Results beside the papers
 
@@ -61,11 +62,13 @@ budget; Mondrian leaves nothing out, ATG-Soft has no budget and leaves out more 
 """
 
 
-def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limit_s: int) -> str:
+def page(
+    found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], on_areas: list[dict[str, Any]], limit_s: int
+) -> str:
     """The whole page."""
     named = {name: rows.assign(method=_methods(rows)) for name, rows in found.items()}
     shown = {name: rows[~rows["equal"]] for name, rows in named.items()}
-    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo)]
+    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo), section(on_areas)]
     for name, words in REAL.items():
         if name in shown:
             parts.append(_real(shown[name], words))
@@ -309,11 +312,13 @@ def _real(rows: pd.DataFrame, title: str) -> str:
     names = {
         "Gbar": "Ḡ",
         "E": "E",
+        "E_fitted": "E fitted",
         "D": "D",
         "S_share": "S",
         "coarse_share": "coarse",
         "areas_error_12": "12 areas",
         "areas_error_30": "30 areas",
+        "areas_error_30_fitted": "30 areas fitted",
         "C_DM": "C_DM",
         "C_AVG": "C_AVG",
         "GDM": "GDM m",

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import geopandas
 import h3
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from nested_rows import cases, tree_of_a_reader
 from rested import PRIOR, TREE, dense, rested, rested_bundle
+from shapely import Point, Polygon, box
 
 from odanon import registry
 from odanon.errors import OdanonError
@@ -18,9 +20,9 @@ from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.ground import Ground
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
-from odanon.reconstruct.areas import spread
+from odanon.reconstruct.areas import reconstruct, spread
 from odanon.reconstruct.layout import Layout
-from odanon.reconstruct.prior import node_weights, read_weights
+from odanon.reconstruct.prior import TileWeights, node_weights, read_weights
 from odanon.reconstruct.readings import better, resolved
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.reconstruct.weights import weigh
@@ -62,17 +64,12 @@ def test_trips_that_differ_below_the_published_rows_have_the_same_weights() -> N
     pd.testing.assert_frame_equal(tables[0][1], tables[1][1], check_exact=True)
 
 
-@pytest.mark.parametrize("reading", ["fitted", "prior"])
-def test_flows_between_tiles_are_those_of_single_cells(reading: str) -> None:
+def test_flows_between_tiles_are_those_of_single_cells() -> None:
     """Inside its own part a zone is even, so the weights of tiles are those of own parts by their tiles."""
     made = rested_bundle(DAY, 1)
     tiles, expected = np.arange(TREE.n_leaves), 0.0
     names = TREE.label[TREE.tiles]
-    weights = (
-        made.weights[made.weights["reading"] == reading]
-        .set_index(["time_bin", "side", "zone_id"])["weight"]
-        .sort_index()
-    )
+    weights = made.weights.set_index(["time_bin", "side", "zone_id"])["weight"].sort_index()
     for hour, release in enumerate(rested(1)):
         layout = Layout.of(release)
         assert layout is not None
@@ -83,10 +80,30 @@ def test_flows_between_tiles_are_those_of_single_cells(reading: str) -> None:
         ]
         expected = expected + dense(release, (by_tile[0], by_tile[1]))
     shares, size = tile_shares(made.zones, themselves(names)), made.zones.set_index("zone_id")["n_tiles"]
-    table = spread(made.flows, made.zones, shares, reading=reading, weights=made.weights, size=size)
+    table = spread(made.flows, made.zones, shares, reading="fitted", weights=made.weights, size=size)
     found = table.set_index(["origin", "destination"])["trips"].unstack(fill_value=0.0)
     found = found.reindex(index=names, columns=names, fill_value=0.0)
     np.testing.assert_allclose(found.to_numpy(), expected, atol=1e-8)
+
+
+def square(west: float, east: float) -> Polygon:
+    return box(west / 100, 0, east / 100, 0.01)
+
+
+def test_a_drawn_area_takes_the_tiles_inside_it_and_a_zone_without_any_is_even() -> None:
+    """Two zones side by side: the people of the one live in its western tile, the file names no tile of the other."""
+    shapes = [square(0, 2), square(2, 4)]
+    zones = geopandas.GeoDataFrame({"zone_id": ["west", "east"]}, geometry=shapes, crs="EPSG:4326")
+    told = {"tile": ["a", "b"], "zones": [["west"], ["west"]], "leaving": [0.75, 0.25], "entering": [0.0, 1.0]}
+    tiles = geopandas.GeoDataFrame(told, geometry=[square(0, 1), square(1, 2)], crs="EPSG:4326")
+    flows = pd.DataFrame(
+        {"origin_zone": ["west", "east"], "destination_zone": ["west", "west"], "spread_prior": [100.0, 10.0]}
+    )
+    areas = geopandas.GeoSeries([square(0, 1), square(1, 2), square(2, 2.5)], ["a", "b", "c"], crs="EPSG:4326")
+    found = reconstruct(flows, zones, areas, "prior", tiles).set_index(["origin", "destination"])["trips"].round(2)
+    assert found[found > 0].to_dict() == {("a", "b"): 75.0, ("b", "b"): 25.0, ("c", "b"): 2.5}
+    with pytest.raises(OdanonError, match="the reading prior needs its published weights"):
+        reconstruct(flows, zones, areas, "prior")
 
 
 @given(cases())
@@ -120,7 +137,7 @@ def test_zones_of_h3_hold_the_weights_of_all_their_cells_visited_or_not(steps: s
     zoning = registry.create("zoning", "h3", {"resolution": 8})
     tree = registry.create("hierarchy", "h3", {"steps": steps, "root": 6}).build(zoning.tiles(cells[::5]))
     given = pd.Series(np.random.default_rng(1).integers(0, 50, len(cells)).astype(float), cells)
-    found = node_weights(tree, given)
+    found, members = node_weights(tree, given), {}
     for zone, weight, n_tiles in zip(tree.label.tolist(), found.tolist(), tree.n_tiles.tolist(), strict=True):
         cell, _, children = zone.partition("/")
         resolution = h3.get_resolution(cell)
@@ -134,7 +151,22 @@ def test_zones_of_h3_hold_the_weights_of_all_their_cells_visited_or_not(steps: s
             )
         ]
         assert len(inside) == n_tiles
-        assert weight == pytest.approx(given[inside].sum() / given.sum() + 0.005 * n_tiles / len(cells))
+        assert weight == pytest.approx(given[inside].sum() / given.sum() + 1e-8 * n_tiles)
+        members[zone] = inside
+    named = pd.DataFrame({"zone_id": tree.label[::2].astype(str)})
+    listed = TileWeights(given, given).drawn(named, tree, zoning.tiles(cells[::5]))
+    assert listed["tile"].tolist() == [
+        cell for cell in cells if given[cell] > 0 and any(cell in members[z] for z in named["zone_id"])
+    ]
+    for tile, zones in zip(listed["tile"], listed["zones"], strict=True):
+        assert zones == [zone for zone in named["zone_id"] if tile in members[zone]]
+    assert listed.set_index("tile")["leaving"].to_dict() == pytest.approx(
+        (given / given.sum())[listed["tile"]].to_dict()
+    )
+    assert all(
+        shape.contains(Point(h3.cell_to_latlng(tile)[::-1]))
+        for tile, shape in zip(listed["tile"], listed.geometry, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +193,7 @@ def test_one_column_serves_both_sides_and_labels_keep_their_zeros(tmp_path: Path
     assert given.entering.to_dict() == {"01": 3.0, "2": 4.0}
     with pytest.raises(OdanonError, match="no tile of the zoning"):
         given.of_nodes(TREE)
-    assert PRIOR[0][TREE.root] == pytest.approx(1.005)
+    assert PRIOR.of_nodes(TREE)[0][TREE.root] == pytest.approx(1 + 64e-8)
 
 
 def test_auto_is_the_reading_with_the_smaller_loss_that_is_told() -> None:

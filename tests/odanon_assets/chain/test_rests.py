@@ -19,6 +19,7 @@ from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import REST
 from odanon.product import Product
+from odanon.reconstruct.areas import flow_between
 from odanon.reconstruct.readings import better
 from odanon.reconstruct.weights import weigh
 from odanon_assets.derived.export import Format, export
@@ -91,13 +92,19 @@ def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product
     assert (written["kind"] == REST).sum() == len(rests)
     weighed = pd.read_csv(tmp_path / "out" / "weights.csv")
     assert len(weighed) == len(store.weights(release)) > 0
+    listed = pd.read_csv(tmp_path / "out" / "tiles.csv")
+    assert len(listed) == len(store.tiles(release)) > 0
     described = {r["path"]: r for r in json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"]}
-    for path, table in (("flows.csv", written), ("weights.csv", weighed)):
+    for path, table in (("flows.csv", written), ("weights.csv", weighed), ("tiles.csv", listed)):
         assert [*table] == [field["name"] for field in described[path]["schema"]["fields"]]
     make_month(sexes, DAY.replace(day=1), store)
     month = pd.read_parquet(month_folder(sexes, DAY.replace(day=1)) / "flows.parquet")
     assert month["trips"].sum() == flows["trips"].sum()
     assert month["spread"].sum() == pytest.approx(flows["spread"].sum())
+    assert month["spread_prior"].sum() == pytest.approx(flows["spread_prior"].sum())
+    tiles = pd.read_parquet(month_folder(sexes, DAY.replace(day=1)) / "tiles.parquet")
+    assert tiles["leaving"].tolist() == store.tiles(release)["leaving"].tolist()
+    assert [set(names) for names in tiles["zones"]] == [set(names) for names in store.tiles(release)["zones"]]
     assert month.loc[month["kind"] == REST, "trips"].sum() == rests["trips"].sum()
 
 
@@ -107,8 +114,7 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
     flows, zones, weights = store.flows(release), store.zones(release), store.weights(release)
     public = flows.drop(columns=[name for name in flows if name.startswith("spread")])
     found = weigh(public, zones, tree_of_a_reader(zones))
-    fitted = weights[weights["reading"] == "fitted"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found.table, fitted, check_exact=True)
+    pd.testing.assert_frame_equal(found.table, weights, check_exact=True)
     assert found.spread["fitted"].tobytes() == flows["spread_fitted"].to_numpy().tobytes()
     assert told["readings"] == ["even", "fitted", "prior"]
     assert told["reading"] == better(told["metrics"])
@@ -120,6 +126,11 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
         how: store.flow("sexes", part, EVERYWHERE, start, start + timedelta(days=1), how)
         for how in ("even", "fitted", "prior", "auto")
     }
+    tiles = store.tiles(release)
+    for how, beside in (("fitted", weights), ("prior", tiles)):
+        assert read[how] == pytest.approx(flow_between(flows, zones, part, EVERYWHERE, how, beside), rel=1e-7)
+    inside = {name for names in zones["tiles"] for name in names}
+    assert tiles["tile"].tolist() == sorted({*people(900, hours=HOURS)["origin"]} & inside)  # those that the file names
     assert read.pop("auto") == read[told["reading"]]
     assert len({round(value, 3) for value in read.values()}) == 3
     assert store.problems(release) == []

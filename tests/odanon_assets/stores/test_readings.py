@@ -13,7 +13,7 @@ import pytest
 from bundles import accept, bundle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rested import SIDE, SIZE, TREE, between, dense, rested, rested_bundle
+from rested import PRIOR, SIDE, SIZE, TREE, between, dense, rested, rested_bundle
 from shapely.geometry import Polygon, box
 from store_databases import emptied, run_sql
 
@@ -79,10 +79,15 @@ def test_sql_duckdb_and_python_agree_on_every_reading(
         )
         if len(flows):
             how = means if reading == "auto" else reading
-            expected += flow_between(flows, each.zones, origin, destination, how, weights)
+            told = each.tiles if how == "prior" else weights
+            expected += flow_between(flows, each.zones, origin, destination, how, told)
     for store in stores:
         found = store.flow("rested", origin, destination, since, until, reading)
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-6)
+
+
+def beside(each: Bundle, reading: str) -> pd.DataFrame:
+    return each.tiles if reading == "prior" else each.weights
 
 
 @pytest.mark.parametrize("reading", ["even", "fitted", "prior", "auto"])
@@ -91,7 +96,9 @@ def test_matrices_agree_and_keep_every_trip(stores: tuple[Store, Store], bundles
     shapes = [box(a * SIZE, -SIZE, b * SIZE, 9 * SIZE) for a, b in itertools.pairwise(cuts)]
     areas = geopandas.GeoDataFrame(geometry=shapes, index=["west", "middle", "east"], crs="EPSG:4326")
     parts = [
-        reconstruct(each.flows, each.zones, areas.geometry, means if reading == "auto" else reading, each.weights)
+        reconstruct(
+            each.flows, each.zones, areas.geometry, means if reading == "auto" else reading, beside(each, reading)
+        )
         for each, means in zip(bundles, MEANS, strict=True)
     ]
     expected = pd.concat(parts).groupby(["origin", "destination"])["trips"].sum()
@@ -116,6 +123,18 @@ def test_fitted_is_the_estimate_of_single_cells(stores: tuple[Store, Store]) -> 
         assert found == pytest.approx(expected, rel=1e-4)
 
 
+def test_prior_is_the_estimate_of_single_squares_by_their_public_weights(stores: tuple[Store, Store]) -> None:
+    areas = (1.3 * SIZE, 0.2 * SIZE, 4.7 * SIZE, 5.1 * SIZE), (2 * SIZE, 2 * SIZE, 8 * SIZE, 7.1 * SIZE)
+    by_square = tuple(PRIOR.of_nodes(TREE)[side][TREE.tiles] for side in (0, 1))
+    cells = [dense(release, by_square) for seed in range(3) for release in rested(seed)]
+    expected = sum(between(each, *areas) for each in cells)
+    evenly = sum(between(dense(release), *areas) for seed in range(3) for release in rested(seed))
+    assert abs(expected - evenly) > 0.05 * evenly  # finer than zones, or the weights did not matter
+    for store in stores:
+        found = store.flow("rested", box(*areas[0]), box(*areas[1]), SINCE, UNTIL, "prior")
+        assert found == pytest.approx(expected, rel=1e-4)
+
+
 def test_weights_are_given_back_as_they_were_and_seen_in_sql(
     stores: tuple[Store, Store], bundles: list[Bundle]
 ) -> None:
@@ -128,6 +147,11 @@ def test_weights_are_given_back_as_they_were_and_seen_in_sql(
         for each in bundles:
             pd.testing.assert_frame_equal(store.weights(each.release_id), each.weights)
             pd.testing.assert_frame_equal(store.flows(each.release_id), each.flows, check_dtype=False)
+            tiles = store.tiles(each.release_id)
+            assert [list(zones) for zones in tiles.pop("zones")] == each.tiles["zones"].tolist()
+            pd.testing.assert_frame_equal(tiles, each.tiles.drop(columns="zones"))
+            listed = store.query(f"select tile, zones from tiles where release_id = '{each.release_id}' order by tile")
+            assert [list(zones) for zones in listed["zones"]] == each.tiles["zones"].tolist()
             assert store.problems(each.release_id) == []
         answers.append(store.query(asked.replace("numeric", "numeric" if store is stores[1] else "double")))
     assert answers[0].astype({"w": float}).values.tolist() == answers[1].astype({"w": float}).values.tolist()
@@ -146,13 +170,33 @@ def test_a_reading_without_weights_is_refused_by_name_and_auto_is_even(tmp_path:
             store.flow("town", area, area, *_around(plain), "odd")
         even, auto = (store.flow("town", area, area, *_around(plain), reading) for reading in ("even", "auto"))
         assert even == auto > 0
-        assert "weights" not in json.loads(store.manifest_text(plain.release_id))["content"]
+        assert not {"weights", "tiles"} & set(json.loads(store.manifest_text(plain.release_id))["content"])
         assert store.weights(plain.release_id).empty
+        assert store.tiles(plain.release_id).empty
 
 
 def _around(each: Bundle) -> tuple[datetime, datetime]:
     start = datetime.combine(each.window_start, datetime.min.time(), UTC)
     return start, start + pd.Timedelta(days=1)
+
+
+def test_tiles_of_another_file_are_kept_apart(tmp_path: Path, database: str, bundles: list[Bundle]) -> None:
+    """Two releases with the same zones and different public weights."""
+    first, other = bundles[0], made(0)
+    swapped = other.tiles.assign(leaving=other.tiles["entering"], entering=other.tiles["leaving"])
+    flows = other.flows.assign(
+        window_start=DAYS[1], release_id=bundles[1].release_id, spread_prior=other.flows["spread"]
+    )
+    manifest = {**bundles[1].manifest, "weights": {"columns": ["jobs"], "sha256": "1" * 64}}
+    told = {"window_start": DAYS[1], "release_id": bundles[1].release_id, "flows": flows, "manifest": manifest}
+    second = Bundle(**{**vars(other), **told, "tiles": swapped})
+    area, all_day = box(0, 0, 3.3 * SIZE, 4.4 * SIZE), (SINCE, UNTIL)
+    expected = sum(flow_between(each.flows, each.zones, area, area, "prior", each.tiles) for each in (first, second))
+    for store in (EmbeddedStore(tmp_path), PostgisStore(database)):
+        for each in (first, second):
+            store.publish(each, accept)
+            assert store.problems(each.release_id) == []
+        assert store.flow("rested", area, area, *all_day, "prior") == pytest.approx(expected, rel=1e-7)
 
 
 def test_changed_weights_break_the_seal(tmp_path: Path, database: str, bundles: list[Bundle]) -> None:
@@ -167,6 +211,8 @@ def test_changed_weights_break_the_seal(tmp_path: Path, database: str, bundles: 
     assert postgis.problems(each.release_id) == ["the weights were changed"]
     run_sql(database, "DELETE FROM published.weight")
     assert postgis.problems(each.release_id) == ["the weights were changed"]
+    run_sql(database, "UPDATE published.zone_tile SET entering = entering / 2 WHERE tile_no = 3")
+    assert "the tiles were changed" in postgis.problems(each.release_id)
 
 
 @pytest.mark.parametrize("act", ["withdraw", "purge"])
@@ -175,8 +221,11 @@ def test_weights_go_with_their_release(act: str, tmp_path: Path, database: str, 
         for each in bundles[:2]:
             store.publish(each, accept)
         getattr(store, act)("rested", DAYS[0], Act("somebody", "a test"))
-        left = store.query("select distinct release_id from weights")["release_id"].tolist()
-        assert left == [bundles[1].release_id]
+        for table in ("weights", "tiles"):
+            left = store.query(f"select distinct release_id from {table}")["release_id"].tolist()
+            assert left == [bundles[1].release_id]
+    lost = "select count(*) as n from zone_tile x left join zone z using (zone_no) where z.zone_no is null"
+    assert PostgisStore(database).query(lost)["n"].tolist() == [0]
     assert not list(tmp_path.glob(f"published/rested/releases/{bundles[0].release_id}/*.parquet"))
     with pytest.raises(OdanonError, match="withdrawn or purged"):
         PostgisStore(database).weights(bundles[0].release_id)
@@ -189,7 +238,10 @@ def test_a_bundle_that_offers_what_it_does_not_hold_is_refused(bundles: list[Bun
         "the better one": {"manifest": {**whole.manifest, "readings": ["even"]}},
         "in parts only": {"flows": whole.flows.assign(spread_prior=np.nan)},
         "does not have": {"weights": whole.weights.assign(zone_id="elsewhere")},
-        "twice": {"weights": pd.concat([whole.weights, whole.weights.iloc[:1]])},
+        "twice in one reading": {"weights": pd.concat([whole.weights, whole.weights.iloc[:1]])},
+        "a tile is named twice": {"tiles": pd.concat([whole.tiles, whole.tiles.iloc[:1]])},
+        "offered, weighed and spread": {"tiles": whole.tiles.iloc[:0]},
+        "which file": {"manifest": {**whole.manifest, "weights": {}}},
     }
     for sentence, changed in parts.items():
         with pytest.raises(OdanonError, match=sentence):

@@ -139,4 +139,4 @@ def test_files_that_are_older_than_rests_are_read_as_flows_and_keep_their_seal(t
     assert store.query(asked).values.tolist() == [["flow", False], ["flow", True], ["rest", False]]
     pd.testing.assert_frame_equal(store.flows(plain.release_id), plain.flows, check_dtype=False)
     manifest = json.loads(store.manifest_text(plain.release_id))
-    assert content_problems(manifest, *read_parts(old.parent)) == []
+    assert content_problems(manifest, read_parts(old.parent)) == []

@@ -1,0 +1,13 @@
+"""Public weights by tile, for the reading prior."""
+
+from importlib.resources import files
+
+from alembic import op
+
+revision = "0008"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    script = files("odanon_assets.stores.migrations").joinpath("sql/0008_tiles.sql").read_text()
+    op.get_bind().connection.cursor().execute(script)
