@@ -59,6 +59,11 @@ def larger_zone(bundle: Bundle) -> Bundle:
     return replace(bundle, zones=bundle.zones.assign(n_tiles=bundle.zones["n_tiles"] + 1))
 
 
+def a_zone_more(bundle: Bundle) -> Bundle:
+    extra = bundle.zones.iloc[[0]].assign(zone_id="where somebody went")
+    return replace(bundle, zones=pd.concat([bundle.zones, extra], ignore_index=True))
+
+
 def other_tiles(bundle: Bundle) -> Bundle:
     shuffled = bundle.zones.assign(tiles=[*bundle.zones["tiles"][1:], bundle.zones["tiles"].iloc[0]])
     return replace(bundle, zones=shuffled)
@@ -77,6 +82,7 @@ def softer_facts(bundle: Bundle) -> Bundle:
         (other_people, "published-flows"),
         (larger_zone, "published-zones"),
         (other_tiles, "published-zones"),
+        (a_zone_more, "unused-zones"),
         (softer_facts, "facts"),
     ],
 )
