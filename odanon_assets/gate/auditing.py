@@ -10,7 +10,7 @@ from odanon.gate.verifier import Finding, added_up
 from odanon.product import Product
 from odanon_assets.gate.evidence import Tables, kept_tables, sharing, time_bins
 from odanon_assets.gate.facts import release_facts, without_paths
-from odanon_assets.gate.matrices import matrices, tells_promise, unreadable
+from odanon_assets.gate.matrices import matrices, tells_promise, tells_segments, unreadable
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
 
@@ -30,7 +30,7 @@ def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Fin
             continue
         same = {**manifest, "data_sha256": facts["data_sha256"]}  # as far as anybody can tell
         kept = kept_tables(lake, manifest)
-        if kept is None or not tells_promise(manifest):
+        if kept is None or not tells_promise(manifest) or not tells_segments(manifest, kept[0]):
             others.append(unreadable(same))
             continue
         published = matrices(same, *kept)

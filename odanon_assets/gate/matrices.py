@@ -50,6 +50,12 @@ def tells_promise(manifest: dict[str, Any]) -> bool:
     return manifest.get("parameters", {}).keys() >= _NEEDED
 
 
+def tells_segments(manifest: dict[str, Any], tables: Tables) -> bool:
+    """Whether the segments of a release, perhaps of an earlier version, can be told apart by their attributes."""
+    parts = len(manifest.get("segments", ()))
+    return all(parts == 1 or len(label.split("/")) == parts for label in _segments(tables))
+
+
 def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
     """A release whose input is no longer kept, or that does not say how it was made.
 

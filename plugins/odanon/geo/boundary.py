@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from odanon.errors import OdanonError
 from odanon.geo.arrays import FloatArray
 from odanon.geo.crs import to_metres
-from odanon.geo.layers import read_area
+from odanon.geo.layerfiles import read_area
 
 _PIECES = 64  # into which the longest side is cut before it is projected, since edges are curves in the plane
 

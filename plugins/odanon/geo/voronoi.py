@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from odanon.geo.arrays import FloatArray, ObjectArray
 from odanon.geo.crs import resolve, to_metres
-from odanon.geo.layers import read_area
+from odanon.geo.layerfiles import read_area
 
 BUFFER_M = 5000.0  # around the antennas' convex hull, when there is no boundary
 

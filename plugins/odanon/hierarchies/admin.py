@@ -9,7 +9,8 @@ from pydantic import Field
 
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres
-from odanon.geo.layers import locate, read_layer
+from odanon.geo.layerfiles import read_layer
+from odanon.geo.layers import locate
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
 from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin

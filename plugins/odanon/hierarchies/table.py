@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+from pandas import isna
+
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
 from odanon.model.tiles import ObjectArray, Tiles
 from odanon.plugin import parameter, plugin
+from odanon.reading.batches import Column
+from odanon.reading.table import read_small
 
 
 @plugin
@@ -35,19 +39,12 @@ class TableHierarchy:
         return _tree(_branches(tiles.label, parent_of)).placed(tiles.label, tiles.lat, tiles.lon)
 
     def _edges(self) -> tuple[list[str], list[str | None]]:
-        import pandas as pd
-
         if not self.path.exists():
             raise OdanonError(f"{self.path} does not exist; give the path of the hierarchy table")
-        parquet = self.path.suffix == ".parquet"
-        rows = pd.read_parquet(self.path) if parquet else pd.read_csv(self.path, dtype=str)
-        for column in (self.child, self.parent):
-            if column not in rows:
-                raise OdanonError(f"{self.path} has no column {column!r}; it has {', '.join(map(str, rows.columns))}")
-        rows = rows.drop_duplicates([self.child, self.parent])
-        child = [str(value) for value in rows[self.child]]
-        above = [None if pd.isna(value) else str(value) for value in rows[self.parent]]
-        return child, [None if up == label else up for label, up in zip(child, above, strict=True)]
+        columns = [Column("child", self.child, "text"), Column("parent", self.parent, "text")]
+        rows = read_small(str(self.path), columns).to_pandas().dropna(subset="child").drop_duplicates()
+        child, above = rows["child"].astype("str").tolist(), rows["parent"].astype(object).tolist()
+        return child, [None if up == label or isna(up) else str(up) for label, up in zip(child, above, strict=True)]
 
 
 def _branches(tiles: ObjectArray, parent_of: dict[str, str | None]) -> dict[str, str | None]:

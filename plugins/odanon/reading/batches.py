@@ -26,7 +26,7 @@ from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.system.standby import Standby
 
-Kind = Literal["text", "id", "number", "time", "texts"]
+Kind = Literal["text", "id", "number", "time", "texts", "shape"]
 
 MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
 _PIPE_BYTES = 1 << 20
@@ -34,12 +34,14 @@ _PIPE_BYTES = 1 << 20
 _REASONS = {
     "unreadable": "cannot be opened; check that it exists and may be read",
     "damaged": "is truncated, damaged or not of the format that its name says; replace it",
-    "no_column": "has no column {column}; name the column that holds it in the product file's source",
+    "no_column": "has no column {column}; name the column that holds it",
     "bad_type": "has a column {column} of a type that does not fit; name another column or convert the file",
     "time_unit": "has plain numbers in {column}; add time_format: epoch_s or epoch_ms to the product file's source",
     "bomb": "unpacks to far more than its size can honestly hold; replace it",
     "row_group": "has a row group that is too large to read safely; write it again with smaller row groups",
     "long_row": "has a row longer than a megabyte, or a quote that never closes; repair it",
+    "no_layer": "cannot be read as a polygon layer, or has no layer of that name; correct the path or the layer",
+    "no_shapes": "has no geometry with a CRS; save it again with its EPSG code",
     "memory": "cannot be read within the memory limit; split it, or write it again with smaller row groups",
     **REASONS,
 }
@@ -51,7 +53,7 @@ class Column:
 
     `text` comes back as a dictionary of strings, `id` as canonical ids (`odanon.reading.ids`) with a second column
     `NAME_number` that marks those that were numbers, `number` as float, `time` as UTC with a second column
-    `NAME_unzoned` that marks wall-clock times which no zone places, `texts` as a list of strings.
+    `NAME_unzoned` that marks wall-clock times which no zone places, `texts` as a list of strings, `shape` as WKB.
     """
 
     name: str
@@ -61,7 +63,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Job:
-    """What the child is to read. `persons` names the person of each file where no column does."""
+    """What the child is to read. `persons` names the person of each file where no column does; with a column of shapes
+    the files are vector layers, and `layer` is the one that is read of files that hold several."""
 
     files: list[str]
     protocol: str
@@ -71,13 +74,15 @@ class Job:
     delimiter: str = ","
     persons: list[str] | None = None
     spelling: Spelling = AS_WRITTEN
+    layer: str | None = None
 
 
-def read(job: Job) -> Iterator[pa.RecordBatch]:
-    """The rows of all files, in batches."""
+def read(job: Job, *, own: bool = False) -> Iterator[pa.RecordBatch]:
+    """The rows of all files, in batches. The columns of an `own` file, a map or a reference table, may be told."""
     refused = yield from _rows_until_refusal(job)
     if refused is not None:
-        raise OdanonError(_sentence(refused, job))
+        names = ", ".join(map(shown, refused.get("names", ()))) if own else ""
+        raise OdanonError(_sentence(refused, job) + (f"; it has {names}" if names else ""))
 
 
 def read_what_can_be(job: Job) -> Iterator[pa.RecordBatch]:

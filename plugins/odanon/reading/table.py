@@ -1,10 +1,13 @@
 """What all sources that read tables from files share: where the files are and how their times are written."""
 
+import csv
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import field_validator
 
 from odanon.errors import OdanonError
@@ -17,6 +20,7 @@ from odanon.reading.ids import AS_WRITTEN, Spelling
 from odanon.reading.persons import SpelledIds
 
 SMALL_BYTES = 1 << 30  # of a reference table in memory
+_HEADER = 1 << 16  # letters of the first line of a CSV file
 _PACKED = ("", ".gz", ".bz2", ".zst", ".lz4")
 SUFFIXES = (
     ".parquet",
@@ -88,23 +92,38 @@ class FileTable(SpelledIds):
         )
 
 
-def read_small(path: str, columns: list[Column], spelling: Spelling = AS_WRITTEN) -> pa.Table:
-    """A whole reference table, such as the places of antennas or the attributes of people.
+def column_names(path: Path) -> list[str]:
+    """The columns of a Parquet or CSV file, from its footer or its first line; OSError or ValueError if there are none."""
+    if path.suffix == ".parquet":
+        return pq.read_schema(path).names
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return next(csv.reader([file.readline(_HEADER)]))
 
-    The child that reads it has little memory; what it sends adds up here, and is counted as it comes (PRIVACY rule 26).
-    """
+
+def read_small(path: str, columns: list[Column], spelling: Spelling = AS_WRITTEN) -> pa.Table:
+    """A whole reference table, such as the places of antennas or the attributes of people."""
     files = Files(path, SUFFIXES)
     found = files.on([])
     if not found:
         raise OdanonError(f"{shown(path)} holds no Parquet, CSV or JSON-lines file; correct the path")
-    job, batches, size = Job(found, files.protocol, columns, spelling=spelling), [], 0
+    return read_whole(path, Job(found, files.protocol, columns, spelling=spelling))
+
+
+def read_whole(path: str, job: Job, most_rows: int | None = None) -> pa.Table:
+    """All that a job reads, in memory.
+
+    The child that reads it has little memory; what it sends adds up here, and is counted as it comes (PRIVACY rule 26).
+    """
+    batches, size, rows = [], 0, 0
     try:
-        for batch in read(job):
+        for batch in read(job, own=True):
             batches.append(batch)
-            size += batch.nbytes
+            size, rows = size + batch.nbytes, rows + batch.num_rows
             if size > SMALL_BYTES:
                 raise OdanonError(f"it takes more than {SMALL_BYTES >> 20:,} MiB of memory; give a row only once")
+            if most_rows is not None and rows > most_rows:
+                raise OdanonError(f"it has more than {most_rows:,} rows; give fewer")
     except OdanonError as error:  # the product's file names it, unlike the files of people
         raise OdanonError(f"{shown(path)}: {error}") from None
-    table = pa.Table.from_batches(batches, schema_of([asdict(column) for column in columns]))
+    table = pa.Table.from_batches(batches, schema_of([asdict(column) for column in job.columns]))
     return table.unify_dictionaries().combine_chunks()

@@ -17,6 +17,8 @@ from odanon.geo.h3steps import cells_of
 from odanon.model.geometry import h3_names, members_geometry
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
+from odanon.reading.batches import Column
+from odanon.reading.table import column_names, read_small
 from odanon.reconstruct.nested import Floats, Ints
 from odanon.reconstruct.readings import EVERYWHERE, TILE_COLUMNS
 
@@ -86,25 +88,21 @@ def no_tiles() -> "GeoDataFrame":
 def read_weights(path: Path) -> TileWeights:
     """A Parquet or CSV table with the column `tile` and one or two columns of numbers; one serves both sides."""
     try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype={TILE: "str"})
+        given = column_names(path)
     except (OSError, ValueError):
         raise OdanonError(f"{path} cannot be read as a table of weights; give a Parquet or CSV file") from None
-    names = [name for name in table.columns if name != TILE]
-    if TILE not in table or len(names) not in (1, 2):
+    names = [name for name in given if name != TILE]
+    if TILE not in given or len(names) not in (1, 2):
         raise OdanonError(f"{path}: weights need the column {TILE} and one or two columns of numbers beside it")
-    labels = table[TILE].astype("str")
-    if labels.duplicated().any() or table[TILE].isna().any():
+    sides = {f"side {number}": name for number, name in enumerate(names)}
+    columns = [Column(TILE, TILE, "text"), *(Column(side, name, "number") for side, name in sides.items())]
+    table = read_small(str(path), columns).to_pandas()
+    if table[TILE].duplicated().any() or table[TILE].isna().any():
         raise OdanonError(f"{path}: a tile is named twice or not at all; give every tile one row")
-    try:
-        numbers = [pd.to_numeric(table[name]).astype("float64") for name in names]
-    except (TypeError, ValueError):
-        numbers = []
-    if not numbers or any(not (np.isfinite(one).all() and (one >= 0).all() and one.sum() > 0) for one in numbers):
-        raise OdanonError(
-            f"{path}: weights are numbers from 0 on, not all 0; repair the columns {', '.join(map(str, names))}"
-        )
-    sides = [pd.Series(one.to_numpy(), index=labels.to_numpy(), name=one.name) for one in (numbers[0], numbers[-1])]
-    return TileWeights(*sides)
+    numbers = [pd.Series(table[side].to_numpy(), table[TILE].astype("str"), name=name) for side, name in sides.items()]
+    if any(not (np.isfinite(one).all() and (one >= 0).all() and one.sum() > 0) for one in numbers):
+        raise OdanonError(f"{path}: weights are numbers from 0 on, not all 0; repair the columns {', '.join(names)}")
+    return TileWeights(numbers[0], numbers[-1])
 
 
 def node_weights(tree: Hierarchy, by_tile: pd.Series) -> Floats:

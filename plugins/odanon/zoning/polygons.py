@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from odanon.geo.layers import locate, read_layer
+from odanon.geo.layerfiles import read_layer
+from odanon.geo.layers import locate
 from odanon.model.tiles import ObjectArray, Tiles, known, on_earth
 from odanon.plugin import parameter, plugin
 

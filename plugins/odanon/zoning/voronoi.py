@@ -13,6 +13,8 @@ from odanon.geo.layers import polygonal
 from odanon.geo.voronoi import BUFFER_M, Sites, clipped_cells, clipping_area, moved, nearest_site, sites_of
 from odanon.model.tiles import FloatArray, ObjectArray, Tiles, known, on_earth
 from odanon.plugin import parameter, plugin
+from odanon.reading.batches import Column
+from odanon.reading.table import read_small
 
 
 @plugin
@@ -86,23 +88,20 @@ class VoronoiZoning:
 
 def _read_antennas(path: Path, columns: tuple[str, str, str]) -> tuple[ObjectArray, FloatArray, FloatArray]:
     """Labels in sorted order with their coordinates."""
-    import pandas as pd
-
     if not Path(path).exists():
         raise OdanonError(f"{path} does not exist; give the path of the antenna table")
     name, lat, lon = columns
-    read = pd.read_parquet if Path(path).suffix == ".parquet" else pd.read_csv
-    table = read(path)
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise OdanonError(f"{path} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
-    table = table.assign(**{name: table[name].astype(str)}).sort_values(name)
-    bad = int((~on_earth(table[lat].to_numpy(float), table[lon].to_numpy(float))).sum())
+    wanted = [Column("label", name, "text"), Column("lat", lat, "number"), Column("lon", lon, "number")]
+    table = read_small(str(path), wanted).to_pandas()
+    places = [table[side].to_numpy(np.float64) for side in ("lat", "lon")]
+    bad = int((~on_earth(*places) | table["label"].isna()).sum())
     if bad or not len(table):
         raise OdanonError(f"{path} has {bad} of {len(table)} antennas without usable coordinates; repair the table")
-    if table[name].duplicated().any():
-        raise OdanonError(f"{path} names {int(table[name].duplicated().sum())} antennas twice; keep one row each")
-    return table[name].to_numpy(object), table[lat].to_numpy(float), table[lon].to_numpy(float)
+    labels = table["label"].astype("str").to_numpy(object)
+    if len(set(labels)) < len(labels):
+        raise OdanonError(f"{path} names {len(labels) - len(set(labels))} antennas twice; keep one row each")
+    order = np.argsort(labels, kind="stable")
+    return labels[order], places[0][order], places[1][order]
 
 
 def _in_degrees(cells: ObjectArray, crs: str) -> ObjectArray:

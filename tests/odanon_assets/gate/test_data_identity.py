@@ -24,6 +24,7 @@ from odanon_assets.stores.interface import Store
 pytestmark = pytest.mark.stores_in_turn
 
 COARSE = {"plugin": "atg-joint", "k": 15, "suppression": 0.1}
+KNOWINGLY = {"accept_unit_trips": True}
 
 
 @pytest.fixture
@@ -122,6 +123,27 @@ def test_no_name_and_no_copy_makes_other_data(folder: Path, store: Store, second
     with pytest.raises(OdanonError, match="comparable"):
         publish(product, store)
     assert store.windows("coarse") == []
+
+
+def test_a_copy_of_a_table_without_ids_is_the_same_data(folder: Path, store: Store) -> None:
+    """No sample of people tells; the content of the file does."""
+    gate.write(folder, people(2000).groupby(["time_bin", "origin", "destination"], as_index=False)["trips"].sum())
+    shutil.copytree(folder, folder.parent / "copy")
+    first, second = (
+        town(
+            default_root().parent,
+            name,
+            {"path": path},
+            anonymize={**COARSE, "k": k, "unit": "trips"},
+            publish=KNOWINGLY,
+        )
+        for name, path, k in (("town", f"{folder}/{{date}}.parquet", 10), ("coarse", f"{folder.parent}/copy", 15))
+    )
+    gate.made(first)
+    publish(first, store)
+    gate.made(second)
+    with pytest.raises(OdanonError, match="nested-difference"):
+        publish(second, store)
 
 
 def test_other_files_under_another_name_are_other_data(folder: Path, store: Store) -> None:

@@ -1,10 +1,11 @@
 """What is verified is what is published: the bundle is built while the day is held, and held against its tables."""
 
+import fcntl
 import hashlib
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import gate_town as gate
 import pandas as pd
@@ -60,6 +61,11 @@ def larger_zone(bundle: Bundle) -> Bundle:
     return replace(bundle, zones=bundle.zones.assign(n_tiles=bundle.zones["n_tiles"] + 1))
 
 
+def a_zone_more(bundle: Bundle) -> Bundle:
+    extra = bundle.zones.iloc[[0]].assign(zone_id="where somebody went")
+    return replace(bundle, zones=pd.concat([bundle.zones, extra], ignore_index=True))
+
+
 def other_tiles(bundle: Bundle) -> Bundle:
     shuffled = bundle.zones.assign(tiles=[*bundle.zones["tiles"][1:], bundle.zones["tiles"].iloc[0]])
     return replace(bundle, zones=shuffled)
@@ -78,6 +84,7 @@ def softer_facts(bundle: Bundle) -> Bundle:
         (other_people, "published-flows"),
         (larger_zone, "published-zones"),
         (other_tiles, "published-zones"),
+        (a_zone_more, "unused-zones"),
         (softer_facts, "facts"),
     ],
 )
@@ -123,26 +130,33 @@ def test_figures_of_other_tables_are_not_published(product: Product, store: Stor
     assert store.windows("town") == []
 
 
-def test_nobody_replaces_the_tables_of_a_day_that_is_held(product: Product, store: Store) -> None:
-    lake, entered, leave = Lake(default_root()), threading.Event(), threading.Event()
+def test_nobody_replaces_the_tables_of_a_day_while_it_is_built_judged_and_written(
+    product: Product, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free: list[str] = []
 
-    def another_run() -> None:
-        with lake.holding("town", DAY):
-            entered.set()
-            leave.wait(30)
+    def another_run_may_begin() -> bool:
+        with Lake(default_root()).day_lock("town", DAY).open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
 
-    other = threading.Thread(target=another_run)
-    other.start()
-    assert entered.wait(10)
-    publishing = threading.Thread(target=publish, args=(product, store))
-    publishing.start()
-    publishing.join(1.0)
-    assert publishing.is_alive(), "a day that another run holds was published"
-    assert store.windows("town") == []
-    leave.set()
-    publishing.join(60)
-    other.join()
-    assert store.windows("town") == [DAY.isoformat()]
+    def looked_at(name: str) -> Callable[..., Any]:
+        step = getattr(act, name)
+
+        def watched(*arguments: Any) -> Any:
+            free.append(f"{name}: {another_run_may_begin()}")
+            return step(*arguments)
+
+        return watched
+
+    for name in ("make_bundle", "let_pass", "confirm"):
+        monkeypatch.setattr(act, name, looked_at(name))
+    publish(product, store)
+    assert free == ["make_bundle: False", "let_pass: False", "confirm: False"]
+    assert another_run_may_begin()
 
 
 def test_the_early_check_asks_for_the_promise_too(product: Product) -> None:

@@ -295,6 +295,18 @@ def test_a_kept_release_that_does_not_say_how_it_was_made(folder: Path) -> None:
     refused(town(folder, "coarse", anonymize={"plugin": "atg-joint", "k": 15}), "input-kept", first)
 
 
+def test_a_kept_release_whose_segments_look_like_two(folder: Path) -> None:
+    """An earlier version let values with a slash pass beside a second attribute: a sentence, not a crash."""
+    first = published(town(folder, "sexes", {"person": "person", "segment": "sex"}))
+    kept = Lake(default_root()).folder("sexes", "released", DAY) / first / "release.json"
+    facts = json.loads(kept.read_text())
+    facts["manifest"]["segments"] = ["sex", "age"]
+    kept.write_text(json.dumps(facts))
+    told = open_store(town(folder)).window_folder("sexes", DAY) / "release.json"
+    told.write_text(json.dumps(facts["manifest"]))
+    refused(town(folder, "coarse"), "input-kept", first, None)
+
+
 def test_a_release_whose_rows_were_deleted(folder: Path) -> None:
     product = town(folder, retention="30d")
     first = published(product)

@@ -1,7 +1,7 @@
 """The process that opens foreign files: `python -m odanon.reading.child` stands ready, and a copy does each job.
 
 A copy reads its job from standard input and writes Arrow batches to standard output. On standard error it tells which file it is
-at and, if it refuses one, why: file numbers and codes, nothing else; and at last that it is done.
+at and, if it refuses one, why: file numbers, codes and names of columns, nothing else; and at last that it is done.
 """
 
 import json
@@ -18,11 +18,13 @@ import pyarrow as pa
 
 from odanon.reading.child.columns import Converter, schema_of
 from odanon.reading.child.formats import raw_batches
+from odanon.reading.child.layers import layer_batches
 from odanon.reading.child.unpack import RefusedError
 from odanon.reading.ids import Spelling
 from odanon.system.standby import serve
 
-_OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError)
+# A library that is loaded when it is needed and does not fit cannot be imported.
+_OUT_OF_MEMORY = (MemoryError, pa.ArrowMemoryError, RecursionError, ImportError)
 
 
 def main(limit: int) -> int:
@@ -39,7 +41,7 @@ def main(limit: int) -> int:
                 for batch in _file_batches(job, number, converter):
                     writer.write_batch(batch)
             except RefusedError as refused:
-                _report(file=number, code=refused.code, column=refused.column)
+                _report(file=number, code=refused.code, column=refused.column, names=refused.names)
                 return 1
             except BrokenPipeError:
                 return 0  # nobody reads on
@@ -55,6 +57,10 @@ def main(limit: int) -> int:
 def _file_batches(job: dict[str, Any], number: int, converter: Converter) -> Iterator[pa.RecordBatch]:
     path = job["files"][number]
     person = job["persons"][number] if job["persons"] else None
+    if any(column["kind"] == "shape" for column in job["columns"]):
+        for raw, lost in layer_batches(path, os.path.getsize(path), job["columns"], job["layer"]):
+            yield converter.convert(raw, lost, person)
+        return
     with _open(path, job["protocol"]) as (file, size):
         for raw, lost in raw_batches(file, size, path, job["columns"], job["delimiter"], job["time_format"]):
             yield converter.convert(raw, lost, person)

@@ -12,7 +12,14 @@ from odanon.reading.texts import is_number, is_text, utf8
 
 TEXT = pa.dictionary(pa.int32(), pa.large_string())
 TIME = pa.timestamp("us", "UTC")
-_TYPES = {"text": TEXT, "id": TEXT, "number": pa.float64(), "time": TIME, "texts": pa.list_(pa.large_string())}
+_TYPES = {
+    "text": TEXT,
+    "id": TEXT,
+    "number": pa.float64(),
+    "time": TIME,
+    "texts": pa.list_(pa.large_string()),
+    "shape": pa.large_binary(),
+}
 MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, and whether ids were numbers
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
@@ -177,6 +184,10 @@ def _lists(values: pa.Array) -> pa.Array:
     return values.cast(_TYPES["texts"])
 
 
+def _shapes(values: pa.Array) -> pa.Array:
+    return _plain(values).cast(_TYPES["shape"])
+
+
 def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
@@ -195,4 +206,4 @@ def _longer(array: pa.Array, rows: int) -> pa.Array:
     return pa.concat_arrays([array, pa.nulls(rows, array.type)])
 
 
-_CONVERSIONS = {"text": _texts, "number": _coordinates, "texts": _lists}
+_CONVERSIONS = {"text": _texts, "number": _coordinates, "texts": _lists, "shape": _shapes}

@@ -34,7 +34,7 @@ def raw_batches(
     """The wanted columns of one file, whose format its name tells."""
     name = path.lower()
     if name.endswith((".parquet", ".pq")):
-        return _parquet(file, size, columns)
+        return parquet(file, size, columns)
     codec = next((codec for suffix, codec in _CODECS.items() if name.endswith(suffix)), None)
     text = Unpacked(file, size, codec)
     plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
@@ -47,12 +47,12 @@ def raw_batches(
     return _json_lines(text, columns, time_format)
 
 
-def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
-    """The footer first: its counts must fit the size of the file (compression bombs)."""
+def parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
+    """The wanted columns of a Parquet file. The footer first: its counts must fit the size of the file (compression bombs)."""
     footer = pq.read_metadata(file)
     if footer.num_rows > size * _ROWS_PER_BYTE + _FREE_ROWS:
         raise RefusedError("bomb")
-    wanted = _present(columns, footer.schema.to_arrow_schema().names)
+    wanted = present(columns, footer.schema.to_arrow_schema().names)
     texts = [column["source"] for column in columns if column["kind"] in ("text", "id")]
     handle = pq.ParquetFile(
         file, metadata=footer, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True
@@ -68,11 +68,11 @@ def _parquet(file: BinaryIO, size: int, columns: list[dict[str, Any]]) -> Raw:
         yield batch, 0
 
 
-def _present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
+def present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
     """The names of the wanted columns; a missing one is refused."""
     for column in columns:
         if column["source"] not in names:
-            raise RefusedError("no_column", column["source"])
+            raise RefusedError("no_column", column["source"], names)
     return [column["source"] for column in columns]
 
 
@@ -83,7 +83,7 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
         first += more
     header = first.decode("utf-8-sig", "replace")
     names = next(csv.reader([header.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
-    wanted = _present(columns, names)
+    wanted = present(columns, names)
     lost = 0
 
     def skip(_row: Any) -> str:

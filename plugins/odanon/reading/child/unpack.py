@@ -1,7 +1,7 @@
 """Bytes of foreign files, bounded whatever the file says; runs in the child process (PRIVACY rule 12)."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -12,17 +12,19 @@ Raw = Iterator[tuple[pa.RecordBatch, int]]
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 4 << 20
 ROW_BYTES = 1 << 20
+_NAMED = 25  # columns that a sentence lists
 # What honest files stay far below: text packs ten- to twentyfold.
 _TEXT_EXPANSION, _FREE_BYTES = 200, 64 << 20
 
 
 class RefusedError(Exception):
-    """A file that is not read, and the code of the reason; never anything from the file."""
+    """A file that is not read, and the code of the reason; of the file never anything but the names of its columns."""
 
-    def __init__(self, code: str, column: str = "") -> None:
+    def __init__(self, code: str, column: str = "", names: Sequence[str] = ()) -> None:
         super().__init__(code)
         self.code = code
         self.column = column
+        self.names = [*map(str, names)][:_NAMED]
 
 
 class Unpacked(io.RawIOBase):

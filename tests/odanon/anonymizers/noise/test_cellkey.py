@@ -83,6 +83,8 @@ def test_the_same_people_get_the_same_noise_in_every_table() -> None:
     later = perturbed(*window(dict(reversed(cells.items())), ONE, trips=3), k=10)
     both = once.merge(later, on=["origin", "destination"])
     assert (both["persons_x"] == both["persons_y"]).all()
+    few = perturbed(*window({name: cells[name] for name in ("3", "70", "400")}), k=10)
+    assert few["persons"].tolist() == once["persons"].to_numpy()[[3, 70, 400]].tolist()  # beside fewer flows
     true = shown["trips"].to_numpy()
     noise = once["trips"].to_numpy() - true
     assert noise.any()

@@ -1,0 +1,65 @@
+"""Files of vector layers (GeoPackage, shapefile, GeoJSON, GeoParquet) as labelled EPSG:4326 polygons.
+
+They are opened by the process with little memory that opens all foreign files (PRIVACY rule 26).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.geo.arrays import ObjectArray
+from odanon.geo.layers import polygonal
+from odanon.reading.batches import Column, Job
+from odanon.reading.table import read_whole
+
+MOST_SHAPES = 2_000_000  # more than any map has; each takes far more memory than its bytes
+_SHAPE = Column("shape", "geometry", "shape")
+_CRS = Column("crs", "crs", "text")
+
+
+def read_layer(path: Path, id_column: str, layer: str | None = None) -> tuple[ObjectArray, ObjectArray]:
+    """Sorted ids and their valid polygons in EPSG:4326; rows that share an id are dissolved."""
+    import shapely
+
+    rows = _read(path, [Column("label", id_column, "text")], layer)
+    rows = rows[rows["label"].notna()]
+    shapes = _in_degrees(rows)
+    drawn = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    if not drawn.any():
+        raise OdanonError(f"{path} holds no polygon with an id in {id_column!r}; check the layer and the column")
+    names, shapes = rows["label"].astype("str").to_numpy(object)[drawn], shapely.make_valid(shapes[drawn])
+    labels = np.array(sorted(set(names)), dtype=object)
+    groups = np.split(np.argsort(names, kind="stable"), np.searchsorted(np.sort(names), labels[1:]))
+    polygons = np.empty(len(labels), dtype=object)
+    polygons[:] = [polygonal(shapely.union_all(shapes[group])) for group in groups]
+    return labels, polygons
+
+
+def read_area(path: Path, layer: str | None = None) -> Any:
+    """The union of all polygons of a layer, in EPSG:4326."""
+    import shapely
+
+    shapes = _in_degrees(_read(path, [], layer))
+    area = polygonal(shapely.union_all(shapely.make_valid(shapes[~shapely.is_missing(shapes)])))
+    if area.is_empty:
+        raise OdanonError(f"{path} holds no polygon; give a layer that outlines the region")
+    return area
+
+
+def _read(path: Path, columns: list[Column], layer: str | None) -> pd.DataFrame:
+    if not Path(path).exists():
+        raise OdanonError(f"{path} does not exist; give the path of a polygon layer")
+    job = Job([str(path)], "file", [*columns, _SHAPE, _CRS], layer=layer)
+    return read_whole(str(path), job, MOST_SHAPES).to_pandas()
+
+
+def _in_degrees(rows: pd.DataFrame) -> ObjectArray:
+    import geopandas
+
+    if rows.empty:
+        return np.empty(0, dtype=object)
+    shapes = geopandas.GeoSeries.from_wkb(rows["shape"].to_numpy(object), crs=str(rows["crs"].iloc[0]))
+    return shapes.to_crs("EPSG:4326").to_numpy()

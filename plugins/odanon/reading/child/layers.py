@@ -1,0 +1,54 @@
+"""Vector layers as streams of raw columns: the wanted ones, `geometry` in WKB and `crs`; runs in the child process."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from odanon.reading.child.formats import parquet, present
+from odanon.reading.child.unpack import Raw, RefusedError
+
+_DEGREES = "OGC:CRS84"  # of GeoParquet files that do not say
+
+
+def layer_batches(path: str, size: int, columns: list[dict[str, Any]], layer: str | None) -> Raw:
+    """The rows of a layer; the columns `geometry` and `crs` are what it calls its shapes and where they lie."""
+    plain = [column for column in columns if column["source"] not in ("geometry", "crs")]
+    read = _geoparquet if path.lower().endswith((".parquet", ".pq")) else _vectors
+    return read(path, size, plain, layer)
+
+
+def _geoparquet(path: str, size: int, columns: list[dict[str, Any]], _: str | None) -> Raw:
+    with open(path, "rb") as file:
+        told = json.loads((pq.read_metadata(file).metadata or {}).get(b"geo", b"{}"))
+        name = told.get("primary_column")
+        shape = told.get("columns", {}).get(name, {})
+        crs = shape.get("crs", _DEGREES)
+        if name is None or shape.get("encoding") != "WKB" or crs is None:
+            raise RefusedError("no_shapes")
+        wanted = [*columns, {"source": name, "kind": "shape"}]
+        for batch, _lost in parquet(file, size, wanted):
+            arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield _with_shapes(arrays, arrays.pop(name), crs if isinstance(crs, str) else json.dumps(crs)), 0
+
+
+def _vectors(path: str, _: int, columns: list[dict[str, Any]], layer: str | None) -> Raw:
+    """Every format that GDAL reads; in memory at once, which is limited."""
+    import pyogrio  # slow to import, and most files are no layers
+
+    names = [column["source"] for column in columns]
+    try:
+        present(columns, pyogrio.read_info(path, layer=layer)["fields"].tolist())
+        meta, _fids, shapes, fields = pyogrio.raw.read(path, layer=layer, columns=names)
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, ValueError):
+        raise RefusedError("no_layer") from None
+    if shapes is None or meta["crs"] is None:
+        raise RefusedError("no_shapes")
+    arrays = dict(zip(meta["fields"].tolist(), (pa.array(field, from_pandas=True) for field in fields), strict=True))
+    yield _with_shapes(arrays, pa.array(shapes, pa.large_binary()), meta["crs"]), 0
+
+
+def _with_shapes(arrays: dict[str, pa.Array], shapes: pa.Array, crs: str) -> pa.RecordBatch:
+    where = pa.DictionaryArray.from_arrays(pa.array([0] * len(shapes), pa.int32()), pa.array([crs]))
+    return pa.RecordBatch.from_pydict({**arrays, "geometry": shapes, "crs": where})
