@@ -119,7 +119,8 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, figure in sorted(headlines, key=lambda item: _place(item[0])):
         if metrics.get(name) is not None:
             yield _ROWS.get(name, "figures"), in_a_line(figure, metrics[name])
-    yield _who(manifest), _promise(manifest)
+    unit = manifest.get("parameters", {}).get("unit")
+    yield "promise" if unit == "trips" else _who(manifest), _promise(manifest)
 
 
 def _declared(manifest: Mapping[str, Any]) -> dict[str, Figure]:

@@ -34,7 +34,7 @@ _PIPE_BYTES = 1 << 20
 _REASONS = {
     "unreadable": "cannot be opened; check that it exists and may be read",
     "damaged": "is truncated, damaged or not of the format that its name says; replace it",
-    "no_column": "has no column {column}, named for {name}; name the column that holds it in the product file's source",
+    "no_column": "has no column {column} (for {name}); name the column that holds it in the product file's source",
     "bad_type": "has a column {column} of a type that does not fit; name another column or convert the file",
     "time_unit": "has plain numbers in {column}; add time_format: epoch_s or epoch_ms to the product file's source",
     "bomb": "unpacks to far more than its size can honestly hold; replace it",

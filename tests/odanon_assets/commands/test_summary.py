@@ -123,3 +123,9 @@ def test_a_release_from_before_figures_were_declared_is_shown_too(workspace: Pat
     assert "left out   5 % of trips left out" in shown
     assert "precision  3.25 tiles per trip" in shown
     assert "people     the smallest flow holds 10-19 people; every flow holds ten" in shown
+
+
+def test_a_release_that_protects_trips_does_not_speak_of_people(workspace: Path) -> None:
+    shown = summary_of(workspace, metrics={"flows": 3.0}, promise="every flow holds ten", parameters={"unit": "trips"})
+    assert "promise    every flow holds ten" in shown
+    assert "people" not in shown
