@@ -231,8 +231,8 @@ def _where(product: Product, unknown: int, beyond: int) -> str:
 
 
 def _remedy(unknown: int, beyond: int) -> str:
-    root = "hierarchy.root by naming a coarser resolution or a cell"
-    return ", ".join(["the zoning"] * (unknown > beyond) + [root] * (beyond > 0)) + ", or the limit"
+    root = "hierarchy.root (by a coarser resolution or the id of a cell)"
+    return ", ".join(["the zoning"] * (unknown > beyond) + [root] * (beyond > 0)) + " or the limit"
 
 
 def _list(zones: list[str]) -> str:
