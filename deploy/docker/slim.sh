@@ -16,10 +16,10 @@ find . -type f \( -name '*.map' -o -name '*.py[xi]' -o -name '*.px[di]' -o -name
 rm -rf pyarrow/src
 # Lists of files for pip, which is not there, and of parts for auditors, who read the lock.
 rm -rf ./*.dist-info/RECORD ./*.dist-info/sboms
-# Parts that nothing here imports: servers and clouds of Arrow, Matrix Market files, pictures and tables to learn from, and
-# the second copy of a page that the webserver has in webapp/build.
+# Parts that nothing here imports: servers and clouds of Arrow, Matrix Market files, pictures and tables to learn from, a
+# film of the webserver that dagster.yaml turns off (nux), and the second copy of a page that it has in webapp/build.
 rm -rf pyarrow/*flight* pyarrow/*_s3* pyarrow/_azurefs* pyarrow/_gcsfs* pyarrow/_hdfs* scipy/io/_fast_matrix_market/*.so \
-    sklearn/datasets/{data,descr,images}/* dagster_webserver/graphiql
+    sklearn/datasets/{data,descr,images}/* dagster_webserver/graphiql dagster_webserver/webapp/build/Dagster_world.mp4
 rm -f numba/np/ufunc/tbbpool.*.so # asks for a library that is not there
 # Symbols. Not of those whose wheels were patched in a way that strip does not follow: they would no longer load.
 find . -type f -name '*.so*' ! -path './numpy.libs/*' ! -path './scipy.libs/*' ! -path './numba/np/ufunc/*' \

@@ -82,8 +82,9 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
     rows, outside, counts = make(lake, product, day, zoning)
     rows, remote = _near_others(rows, product)
+    counts["beyond"] = int(remote["trips"].sum())
     if not remote.empty:
-        counts["unknown"] += int(remote["trips"].sum())
+        counts["unknown"] += counts["beyond"]
         for name in ("people", "dropped"):
             counts[name] = max(counts[name], _people(remote))  # some may be the same
         outside = pd.concat([outside, remote]) if product.od.unknown == "keep" else outside
@@ -194,6 +195,7 @@ def _left_out(
     *,
     total: int,
     unknown: int,
+    beyond: int,
     intrazonal: int,
     missing: int,
     people: int,
@@ -203,13 +205,14 @@ def _left_out(
     """The figures of trips that are not counted; too many outside the zoning stop the day.
 
     `people` are behind those outside the zoning, `dropped` behind all that are not counted; `missing` are trips to zones
-    without a polygon that are left out as the zoning asks, and `named` those zones that many people use.
+    without a polygon that are left out as the zoning asks, and `named` those zones that many people use. `beyond` are
+    those of the unknown ones that lie on the zoning, where too few people are for a root to reach.
     """
     share, limit = float(unknown / total) if total else 0.0, product.checks.max_unknown_zone
     if share > limit:
         raise OdanonError(
-            f"{product.product} {day}: more of the trips lie outside the zoning, or beyond the root of the hierarchy, than"
-            f" checks.max_unknown_zone = {limit:.1%} allows{_list(named)}; widen the zoning, the root or the limit"
+            f"{product.product} {day}: more of the trips lie {_where(product, unknown, beyond)} than"
+            f" checks.max_unknown_zone = {limit:.1%} allows{_list(named)}; widen {_remedy(unknown, beyond)}"
         )
     return {
         "unknown_zone_share": share,
@@ -218,6 +221,18 @@ def _left_out(
         "missing_zone_dropped": missing,
         "dropped_people": dropped,
     }
+
+
+def _where(product: Product, unknown: int, beyond: int) -> str:
+    """Outside the zoning, where the root does not reach, or both."""
+    promise = product.anonymize.promise
+    far = f"beyond the root of the hierarchy (which is not chosen by where fewer than {promise.k} {promise.who} go)"
+    return " or ".join(["outside the zoning"] * (unknown > beyond) + [far] * (beyond > 0))
+
+
+def _remedy(unknown: int, beyond: int) -> str:
+    root = "hierarchy.root (by a coarser resolution or the id of a cell)"
+    return ", ".join(["the zoning"] * (unknown > beyond) + [root] * (beyond > 0)) + " or the limit"
 
 
 def _list(zones: list[str]) -> str:

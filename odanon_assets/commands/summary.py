@@ -5,6 +5,7 @@ What the working area holds may be of a later attempt that was refused, so nothi
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -43,16 +44,26 @@ def summary(product: ProductName) -> None:
 def print_summary(console: Console, product: Product) -> None:
     """What went in, what came out and where it lies, for the latest published day."""
     store = open_store(product)
-    days = [date.fromisoformat(day) for day in store.windows(product.product)]
+    standings = store.standings(product.product)
+    days = [date.fromisoformat(day) for day, standing in standings.items() if standing == "published"]
+    gone = _gone(standings.values())
     if not days:
-        tried = outcomes(default_root(), product.product)
-        console.print(f"nothing is published yet for {product.product}{_tried(len(tried))}", highlight=False)
+        tried = len(outcomes(default_root(), product.product))
+        when = "any more" if gone else "yet"
+        told = [
+            f"nothing is published {when} for {product.product}",
+            *gone,
+            *([f"days tried: {tried}"] if tried else []),
+        ]
+        advice = ", see `odanon status`" if len(told) > 1 else ""
+        console.print("; ".join(told) + advice, highlight=False, soft_wrap=True)
         return
     manifest = json.loads(store.manifest_text(str(store.released(product.product, days[-1]))))
     folder = store.window_folder(product.product, days[-1])
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
-    console.print(f"\n{title} — {count} published; the latest is {days[-1]}:", highlight=False)
+    told = ", ".join([f"{count} published", *gone])
+    console.print(f"\n{title} — {told}; the latest is {days[-1]}:", highlight=False, soft_wrap=True)
     command = f"odanon report {product.product} --date {days[-1]} --open"
     _print_rows(console, (*_figures(manifest), *_places(folder, command)))
     console.print("\nNext:")
@@ -60,8 +71,10 @@ def print_summary(console: Console, product: Product) -> None:
         console.print(f"  - {escape(step)}", highlight=False, soft_wrap=True)
 
 
-def _tried(days: int) -> str:
-    return f"; days tried: {days}, see `odanon status`" if days else ""
+def _gone(standings: Iterable[str]) -> list[str]:
+    """How many days were taken away, by how."""
+    count = Counter(standings)
+    return [f"{count[how]} {how}" for how in ("withdrawn", "purged") if count[how]]
 
 
 def print_trial(console: Console, product: Product, days: list[date]) -> None:
@@ -106,7 +119,8 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, figure in sorted(headlines, key=lambda item: _place(item[0])):
         if metrics.get(name) is not None:
             yield _ROWS.get(name, "figures"), in_a_line(figure, metrics[name])
-    yield _who(manifest), _promise(manifest)
+    unit = manifest.get("parameters", {}).get("unit")
+    yield "promise" if unit == "trips" else _who(manifest), _promise(manifest)
 
 
 def _declared(manifest: Mapping[str, Any]) -> dict[str, Figure]:

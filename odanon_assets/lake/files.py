@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,15 @@ def new_folder(target: Path, home: Path | None = None) -> Iterator[Path]:
             os.replace(target, place / "old")
         os.replace(draft, target)
         _fsync(target.parent)
+
+
+def move_folder(source: Path, target: Path) -> None:
+    """Give a folder another place on the same file system in one step; one that somebody else moved is left alone."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.replace(source, target)
+    _fsync(target.parent)
+    _fsync(source.parent)
 
 
 def remove_folder(target: Path, home: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+import pandas as pd
 from dagster import DagsterInstance
 
 from odanon.errors import OdanonError
@@ -34,21 +35,27 @@ def day_statuses(
     product: Product, instance: DagsterInstance, first: date | None = None, last: date | None = None
 ) -> list[DayStatus]:
     """The days of a product from `first` to `last`; without them, those of which something is known or that should have come."""
-    shown, ran, late = _shown(product), ends(product, instance), late_days(product, instance)
+    ledger = open_store(product).ledger()
+    mine = ledger[ledger["product"] == product.product]
+    shown, ran, late = _shown(mine), ends(product, instance), late_days(product, instance)
     tried = outcomes(default_root(), product.product)
+    real = {*mine["release_id"]}  # what a trial came to and was published since needs no word
     today = datetime.now(product.zone).date()
     due = _span(product, first, last, today)
     known = {*shown, *ran, *tried} if first is None and last is None else set[date]()
     lake = Lake(default_root(), trial=product.status == "trial")
     statuses = []
     for day in sorted({*known, *due}):
-        trial = tried[day].sentence if day in tried else None
+        name = f"{product.product} {day}: "  # in front of many sentences, and of the line here
+        trial = tried[day].sentence.replace(name, "", 1) if day in tried else None
+        trial = None if day in shown and tried.get(day) and tried[day].release_id in real else trial
         if day in shown:
             state, release = shown[day]
             is_late = state == "published" and day in late
             statuses.append(DayStatus(day, "late" if is_late else state, _LATE if is_late else "", release, trial))
         elif day in ran:
-            statuses.append(DayStatus(day, *ran[day], None, trial))
+            state, why = ran[day]
+            statuses.append(DayStatus(day, state, why.removeprefix(name), None, trial))
         elif trial is not None and (product.status == "trial" or day not in due):
             statuses.append(DayStatus(day, "trial", trial, None, trial))
         else:
@@ -56,10 +63,8 @@ def day_statuses(
     return statuses
 
 
-def _shown(product: Product) -> dict[date, tuple[str, str | None]]:
-    """What the windows of a product show, and the release; a window without one has what became of its last."""
-    ledger = open_store(product).ledger()
-    mine = ledger[ledger["product"] == product.product]
+def _shown(mine: pd.DataFrame) -> dict[date, tuple[str, str | None]]:
+    """What the windows of a product's ledger show, and the release; one without has what became of its last."""
     found: dict[date, tuple[str, str | None]] = {}
     for day, status, release in zip(mine["window_start"], mine["status"], mine["release_id"], strict=True):
         window = date.fromisoformat(str(day))

@@ -3,25 +3,38 @@
     published/<product>/releases/<release id>/flows.parquet, zones.parquet, weights.parquet, report.html, release.json
     published/<product>/windows/<date>.json      names the release of that window, its status and its history
     audit/<product>/<date>.json                  who did each act of the window, and why; restricted
+    audit/<product>/superseded/<release id>/     a release that another took the place of, whole; restricted
     audit/<product>/withdrawn/<release id>.json  the manifest of a release that was taken back; restricted
 
 A release is visible once its window's pointer names it; the pointer is written last and carries the audit entries of
-its window, so that a release and its entry appear in one step.
+its window, so that a release and its entry appear in one step. What is superseded leaves `published` right after it, so
+that whoever reads all files there counts no window twice.
 """
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.readings import AUTO
 from odanon.system.scratch import sweep
-from odanon_assets.lake.files import locked, new_folder, remove_folder, sha256, to_json, write_parquet, write_text
+from odanon_assets.lake.files import (
+    locked,
+    move_folder,
+    new_folder,
+    remove_folder,
+    sha256,
+    to_json,
+    write_parquet,
+    write_text,
+)
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
 from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
@@ -45,6 +58,8 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
 
+_Answer = TypeVar("_Answer")
+
 
 @dataclass(frozen=True)
 class EmbeddedStore:
@@ -61,6 +76,7 @@ class EmbeddedStore:
         product, window, release = bundle.product, bundle.window_start, bundle.release_id
         releases = self._home(product) / "releases"
         sweep(self.root / "published")
+        self._retire(product)
         with self._locked(product, window):
             pointer = self._pointer(product, window)
             past = {entry["release_id"] for entry in pointer["history"]}
@@ -80,6 +96,7 @@ class EmbeddedStore:
             again = pointer["status"] is not None
             entry = entry_of("supersede" if again else "publish", release, act if again else None)
             self._point(product, window, release, [*pointer["history"], entry])
+            self._retire(product)
             return True
 
     def withdraw(self, product: str, window_start: date, act: Act) -> bool:
@@ -110,7 +127,7 @@ class EmbeddedStore:
             self._drop_unnamed(product, window_start, past)
             self._drop_withdrawn(product, window_start)
             for release in sorted(past):
-                for path in (self._home(product) / "releases" / release).glob("*"):
+                for path in self._place(product, release).glob("*"):
                     if path.name != MANIFEST:
                         path.unlink()
             return pointer["release_id"] is not None
@@ -131,9 +148,11 @@ class EmbeddedStore:
         told = {window: self._pointer(product, window)["status"] for window in self._windows(product)}
         return {window: status for window, status in told.items() if status is not None}
 
-    def releases(self) -> list[Path]:
-        """Folders of all visible releases, by product and window."""
-        return [folder for product in self._products() for _, folder in self._visible(product)]
+    def releases(self, product: str | None = None) -> list[Path]:
+        """Folders of all visible releases, or those of a product, by product and window."""
+        named = self._products() if product is None else [product]
+        pointers = [(name, self._pointer(name, window)) for name in named for window in self._windows(name)]
+        return [self._home(name) / "releases" / each["release_id"] for name, each in pointers if each["release_id"]]
 
     def folder(self, release_id: str) -> Path:
         """The folder of a release, visible or superseded."""
@@ -143,7 +162,7 @@ class EmbeddedStore:
                 if told == "withdrawn":
                     raise OdanonError(f"the release {release_id} was withdrawn; nothing of it is shown any more")
                 if told is not None:
-                    return self._home(product) / "releases" / release_id
+                    return self._place(product, release_id)
         raise OdanonError(f"there is no release {release_id[:100]!r} under {self.root}; `odanon sql` lists them")
 
     def flows(self, release_id: str) -> pd.DataFrame:
@@ -167,7 +186,7 @@ class EmbeddedStore:
     def problems(self, release_id: str) -> list[str]:
         folder = self.folder(release_id)
         manifest = sha256(folder / MANIFEST)
-        for pointer in map(self._read, (folder.parents[1] / "windows").glob("*.json")):
+        for pointer in map(self._read, (self.root / "published").glob("*/windows/*.json")):
             if pointer["release_id"] == release_id and pointer["manifest_sha256"] != manifest:
                 return ["the manifest is not the one that the window's pointer names"]
         return folder_problems(folder)
@@ -177,9 +196,7 @@ class EmbeddedStore:
         for product in self._products():
             for window in self._windows(product):
                 for release, told in releases_of(self._pointer(product, window)["history"]).items():
-                    cut_off = (
-                        told == "purged" and (self._home(product) / "releases" / release / "flows.parquet").exists()
-                    )
+                    cut_off = told == "purged" and (self._place(product, release) / "flows.parquet").exists()
                     manifest = json.loads(self._manifest(product, release).read_text(encoding="utf-8"))
                     rows.append(ledger_row(manifest, "superseded" if cut_off else told))
         return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
@@ -210,7 +227,17 @@ class EmbeddedStore:
         return session_over(self.releases(), self._every_window())
 
     def query(self, sql: str) -> pd.DataFrame:
-        return answer(self.releases(), self._every_window(), sql)
+        return self._steady(lambda folders: answer(folders, self._every_window(), sql))
+
+    def _steady(self, ask: Callable[[list[Path]], _Answer], product: str | None = None) -> _Answer:
+        """The answer to a question on the visible releases, asked again if one of them was taken away meanwhile."""
+        while True:
+            folders = self.releases(product)
+            try:
+                return ask(folders)
+            except Exception:
+                if folders == self.releases(product):
+                    raise
 
     def _every_window(self) -> list[tuple[str, str, str, str]]:
         """Product, start and standing of all windows, and the release that each shows or showed last."""
@@ -243,10 +270,10 @@ class EmbeddedStore:
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
-        return matrix_over([folder for _, folder in self._visible(product)], areas.geometry, since, until, reading)
+        return self._steady(lambda folders: matrix_over(folders, areas.geometry, since, until, reading), product)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
-        return crosswalk_over([folder for _, folder in self._visible(product)], old, new)
+        return self._steady(lambda folders: crosswalk_over(folders, old, new), product)
 
     def _home(self, product: str) -> Path:
         return self.root / "published" / product
@@ -265,10 +292,6 @@ class EmbeddedStore:
     def _windows(self, product: str) -> list[str]:
         return sorted(path.stem for path in (self._home(product) / "windows").glob("*.json"))
 
-    def _visible(self, product: str) -> list[tuple[str, Path]]:
-        pointers = [(window, self._pointer(product, window)["release_id"]) for window in self._windows(product)]
-        return [(window, self._home(product) / "releases" / release) for window, release in pointers if release]
-
     def _parts(self, release_id: str) -> Parts:
         folder = self.folder(release_id)
         if not (folder / "flows.parquet").exists():
@@ -277,8 +300,13 @@ class EmbeddedStore:
 
     def _manifest(self, product: str, release: str) -> Path:
         """Where the manifest of a release lies; that of a withdrawn one is no longer among what readers see."""
-        shown = self._home(product) / "releases" / release / MANIFEST
-        return shown if shown.exists() else self._restricted_manifest(product, release)
+        kept = self._place(product, release) / MANIFEST
+        return kept if kept.exists() else self._restricted_manifest(product, release)
+
+    def _place(self, product: str, release: str) -> Path:
+        """The folder of a release: among what readers see, or where superseded ones are put away."""
+        away = self._restricted(product) / "superseded" / release
+        return away if away.is_dir() else self._home(product) / "releases" / release
 
     def _restricted_manifest(self, product: str, release: str) -> Path:
         return self._restricted(product) / "withdrawn" / f"{release}.json"
@@ -315,11 +343,25 @@ class EmbeddedStore:
     def _drop_withdrawn(self, product: str, window_start: date) -> bool:
         """Delete the folders of what a window's pointer calls withdrawn; whether there was one."""
         told = releases_of(self._pointer(product, window_start)["history"])
-        homes = [self._home(product) / "releases" / name for name, end in told.items() if end == "withdrawn"]
+        homes = [self._place(product, name) for name, end in told.items() if end == "withdrawn"]
         folders = [folder for folder in homes if folder.is_dir()]
         for folder in folders:
             remove_folder(folder, self.root / "published")
         return bool(folders)
+
+    def _retire(self, product: str) -> None:
+        """Take superseded releases out of what readers see: of this act, and of one that was cut off before this step.
+
+        A release that was superseded is never shown again, so this needs no lock.
+        """
+        names = [folder.name for folder in (self._home(product) / "releases").glob(f"{product}-*")]
+        days = Counter(name.removeprefix(f"{product}-")[:8] for name in names)
+        for day in sorted(day for day, several in days.items() if several > 1):
+            told = releases_of(self._pointer(product, datetime.strptime(day, "%Y%m%d").date())["history"])
+            for release in (name for name in names if told.get(name) == "superseded"):
+                move_folder(
+                    self._home(product) / "releases" / release, self._restricted(product) / "superseded" / release
+                )
 
     def _drop_unnamed(self, product: str, window_start: date, past: set[str]) -> None:
         """Delete releases of a window that no pointer ever named: their publisher was killed right before it."""

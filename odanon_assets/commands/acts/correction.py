@@ -52,10 +52,14 @@ class Correction:
         self._take_over([_TRACES])
 
     def finish(self) -> bool:
-        """Put the traces of what is published in their place, if an earlier act was cut off before; whether it was."""
+        """Do what an act that was cut off after the release was visible left undone; whether there was one.
+
+        The store is asked once more, since it may not have put away what was replaced.
+        """
         where = self.product.product, _TRACES, self.day
         if not self.lake.folder(*where).is_dir() or self.lake.figures(*where) == self.beside.figures(*where):
             return False
+        publish_fresh(self.product, self.lake, self.day)
         self._take_over([_TRACES])
         return True
 

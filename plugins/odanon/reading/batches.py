@@ -34,7 +34,7 @@ _PIPE_BYTES = 1 << 20
 _REASONS = {
     "unreadable": "cannot be opened; check that it exists and may be read",
     "damaged": "is truncated, damaged or not of the format that its name says; replace it",
-    "no_column": "has no column {column}; name the column that holds it",
+    "no_column": "has no column {column} (for {name}); name the column that holds it",
     "bad_type": "has a column {column} of a type that does not fit; name another column or convert the file",
     "time_unit": "has plain numbers in {column}; add time_format: epoch_s or epoch_ms to the product file's source",
     "bomb": "unpacks to far more than its size can honestly hold; replace it",
@@ -141,7 +141,9 @@ def _refusal(report: IO[bytes]) -> dict[str, Any] | None:
 
 def _sentence(refused: dict[str, Any], job: Job) -> str:
     """Which file was refused and what to do; a child that died without a word ran out of memory."""
-    reason = _REASONS[refused.get("code", "memory")].format(column=repr(shown(str(refused.get("column", "")))))
+    column = str(refused.get("column", ""))
+    names = [each.name for each in job.columns if each.source == column]
+    reason = _REASONS[refused.get("code", "memory")].format(column=repr(shown(column)), name=" and ".join(names))
     return f"{_label(job, refused['file'])} {reason}"
 
 

@@ -23,7 +23,9 @@ class Trips(FileTable):
 
     enters: ClassVar[str] = "trips"
 
-    person: str = parameter("person", "column of the person's id")
+    person: str = parameter(
+        "person", "column of the person's id; trips without one are counted first: see the source od"
+    )
     start: str = parameter("start", "column of the departure")
     end: str = parameter("end", "column of the arrival")
     o_lat: str = parameter("o_lat", "column of the origin's latitude, degrees")

@@ -264,4 +264,4 @@ def test_a_bad_log_of_the_day_before_is_passed_over(tmp_path: Path) -> None:
 def test_a_column_that_a_parquet_file_does_not_have_is_named(tmp_path: Path, column: str) -> None:
     pq.write_table(points_table(5), tmp_path / "points.parquet")
     sentence = refusal(Points(path=str(tmp_path), **{column: "user_id"}))
-    assert "has no column 'user_id'; name the column that holds it" in sentence
+    assert f"has no column 'user_id' (for {column}); name the column that holds it" in sentence

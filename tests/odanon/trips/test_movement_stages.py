@@ -271,6 +271,21 @@ def test_zones_that_ready_rows_name_may_be_unknown_too(
         run(small_product(tmp_path, od=rules, checks={"max_unknown_zone": 0.4}, **told), tmp_path / "limit")
 
 
+def test_trips_beyond_an_automatic_root_are_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODANON_PSEUDONYM_KEY", KEY)
+    here, far = h3.latlng_to_cell(45.75, 4.85, 8), h3.latlng_to_cell(48.85, 2.35, 8)
+    when = pd.to_datetime(["2026-03-02 08:00"] * 12, utc=True)
+    told = {"time_bin": when, "trips": 1, "origin": here, "destination": [here] * 9 + [far] * 3}
+    pd.DataFrame({"person": list("abcdefghijkl"), **told}).to_parquet(tmp_path / "rows.parquet")
+    source = {"plugin": "od", "path": str(tmp_path / "rows.parquet"), "person": "person"}
+    rules = {"source": source, "staypoints": None, "zoning": {"plugin": "h3", "resolution": 8}}
+    with pytest.raises(OdanonError, match=r"more of the trips lie beyond the root.*widen hierarchy\.root") as refused:
+        run(small_product(tmp_path, **rules), tmp_path / "stopped")
+    assert "outside the zoning" not in str(refused.value)
+    rows, _ = run(small_product(tmp_path, **rules, hierarchy={"plugin": "h3", "root": 0}), tmp_path)
+    assert rows["trips"].sum() == 12  # the remedy helps
+
+
 @pytest.mark.parametrize("plugin", ["trips", "od"])
 def test_zones_without_a_polygon_are_named_where_many_use_them_and_dropped_if_so_asked(
     plugin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,15 +1,17 @@
 """`odanon summary` and the end of `odanon run`: always the figures of what is published, and advice that helps."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bundles import accept, bundle
+from bundles import DAY, accept, bundle
 from product_example import small_product
 from typer.testing import CliRunner, Result
 
 from odanon import cli
 from odanon.product import Product
 from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import Act
 
 RUN = CliRunner()
 TINY: dict[str, Any] = {
@@ -86,6 +88,19 @@ def summary_of(workspace: Path, **manifest: Any) -> str:
     return shown.output
 
 
+def test_what_was_taken_away_is_told(workspace: Path) -> None:
+    store = open_store(small_product(workspace / "pipelines", product="town"))
+    assert called("summary", "town").output == "nothing is published yet for town\n"
+    later, act = date(2026, 3, 3), Act("Ada", "half of it was missing")
+    store.publish(bundle(), accept)
+    store.publish(bundle(day=later), accept)
+    store.withdraw("town", DAY, act)
+    assert "1 day published, 1 withdrawn; the latest is 2026-03-03" in called("summary", "town").output
+    store.purge("town", later, act)
+    shown = called("summary", "town").output
+    assert shown == "nothing is published any more for town; 1 withdrawn; 1 purged, see `odanon status`\n"
+
+
 def test_a_headline_figure_of_another_package_is_shown_as_it_declares_itself(workspace: Path) -> None:
     declared = {
         "detour": {"label": "[m] of detour", "meaning": "on average", "headline": True, "unit": "m"},
@@ -108,3 +123,9 @@ def test_a_release_from_before_figures_were_declared_is_shown_too(workspace: Pat
     assert "left out   5 % of trips left out" in shown
     assert "precision  3.25 tiles per trip" in shown
     assert "people     the smallest flow holds 10-19 people; every flow holds ten" in shown
+
+
+def test_a_release_that_protects_trips_does_not_speak_of_people(workspace: Path) -> None:
+    shown = summary_of(workspace, metrics={"flows": 3.0}, promise="every flow holds ten", parameters={"unit": "trips"})
+    assert "promise    every flow holds ten" in shown
+    assert "people" not in shown

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.product import Product
-from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.places import default_root
-from odanon_assets.lake.trials import write_refused
+from odanon_assets.lake.trials import write_judged, write_refused
 from odanon_assets.platform.launch import run_days
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
@@ -61,7 +61,12 @@ def test_every_day_says_how_it_stands_and_why(
     assert [result.error for result in run_days(product, [days[4]], resume=False, trial=True)] == [
         f"trial: would not be published: {failed.error}"
     ]  # which changes nothing about it
-    write_refused(Lake(default_root(), trial=True), "small", days[5], "the auditor says no")
+    trials = Lake(default_root(), trial=True)
+    write_refused(trials, "small", days[5], "small 2026-03-07: the auditor says no")
+    for day, release in ((days[0], store.released("small", days[0])), (days[1], "another")):
+        with trials.new("small", "published", day) as folder:
+            figures = write_judged(folder, {"release_id": release}, "", fresh=True)
+            write_figures(folder, {**figures, "release_id": release})
     with DagsterInstance.get() as instance:
         instance.report_runless_asset_event(late(product, days[2]))
     found = told()
@@ -74,8 +79,10 @@ def test_every_day_says_how_it_stands_and_why(
         str(days[5]): "trial",
     }
     assert found[str(days[0])]["release_id"] == store.released("small", days[0])
-    assert found[str(days[4])]["why"] == failed.error
-    assert found[str(days[4])]["trial"] == f"would not be published: {failed.error}"
+    assert found[str(days[0])]["trial"] is None  # it was done since
+    assert found[str(days[1])]["trial"] == "would be published as another"
+    assert found[str(days[4])]["why"] == failed.error.removeprefix(f"small {days[4]}: ")
+    assert found[str(days[4])]["trial"] == f"would not be published: {failed.error.removeprefix(f'small {days[4]}: ')}"
     assert "there is no _SUCCESS beside the files" in failed.error
     assert found[str(days[5])]["why"] == "would not be published: the auditor says no"
     yesterday, oldest = found[str(today - timedelta(days=1))], found[str(today - timedelta(days=3))]
@@ -84,8 +91,8 @@ def test_every_day_says_how_it_stands_and_why(
     assert oldest["why"].startswith("overdue: ")
     assert list(told("--from", str(days[5]), "--to", str(days[6]))) == [str(days[5]), str(days[6])]
     table = shown()
-    assert "2026-03-02 to 2026-03-03  published" in table
-    assert "2026-03-04                late" in table
+    assert "2026-03-03  published  in a trial it would be published as another" in table
+    assert "2026-03-04  late " in table
 
 
 def test_a_product_of_which_nothing_is_known_says_how_to_begin(workspace: Path) -> None:

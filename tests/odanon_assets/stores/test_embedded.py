@@ -151,6 +151,61 @@ def test_readers_of_the_files_see_that_a_window_was_withdrawn_and_no_number_of_i
     assert not list((tmp_path / "published").rglob("release.json"))  # its figures are numbers too
 
 
+def public_tables(root: Path) -> list[str]:
+    return [path.parent.name for path in (root / "published").rglob("flows.parquet")]
+
+
+@pytest.mark.parametrize("act", ["none", "purge", "withdraw"])
+def test_what_was_superseded_is_not_among_the_files_of_readers(tmp_path: Path, act: str) -> None:
+    """Whoever reads all tables there counts a window once, and an old address shows nothing; the publisher keeps it."""
+    store, old, new = EmbeddedStore(tmp_path), bundle(), bundle(trips=41)
+    store.publish(old, accept)
+    store.publish(new, accept, ACT)
+    assert public_tables(tmp_path) == [new.release_id]
+    assert old.release_id not in {path.name for path in (tmp_path / "published").rglob("*")}
+    assert (tmp_path / "audit").stat().st_mode & 0o077 == 0
+    assert len(store.flows(old.release_id)) == len(old.flows)
+    if act == "none":
+        return
+    (store.purge if act == "purge" else store.withdraw)("town", DAY, ACT)
+    assert not list(tmp_path.rglob("*.parquet"))  # nowhere
+    assert store.ledger()["release_id"].tolist() == [old.release_id, new.release_id]
+
+
+def test_a_supersede_that_is_killed_before_the_old_files_go_is_finished_by_the_next_publication(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, old, new, other = EmbeddedStore(tmp_path), bundle(), bundle(trips=41), bundle(day=date(2026, 3, 9))
+    store.publish(old, accept)
+    with monkeypatch.context() as patch:
+        patch.setattr(embedded, "move_folder", die)
+        killed(lambda: store.publish(new, accept, ACT))
+    assert store.released("town", DAY) == new.release_id
+    assert sorted(public_tables(tmp_path)) == sorted([old.release_id, new.release_id])
+    store.publish(other, accept)
+    assert sorted(public_tables(tmp_path)) == sorted([new.release_id, other.release_id])
+    assert store.problems(old.release_id) == []
+
+
+def test_a_question_during_a_supersede_is_answered_by_the_new_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, old, new = EmbeddedStore(tmp_path), bundle(), bundle(trips=41)
+    store.publish(old, accept)
+    listed, times = EmbeddedStore.releases, []
+
+    def listed_before(self: EmbeddedStore, product: str | None = None) -> list[Path]:
+        found = listed(self, product)
+        if not times:
+            times.append(store.publish(new, accept, ACT))
+        return found
+
+    monkeypatch.setattr(EmbeddedStore, "releases", listed_before)
+    assert store.query("select distinct release_id from flows")["release_id"].tolist() == [new.release_id]
+    with pytest.raises(OdanonError, match="DuckDB does not accept"):
+        store.query("select no_such_column from flows")
+
+
 def test_a_killed_publisher_leaves_a_draft_that_the_next_one_clears(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
