@@ -2,7 +2,7 @@
 
 The build ends with it, so that nothing that slim.sh took out is missed. Python leaves the byte-code of what the programs
 load when they start, and of what a day loads on its way, since nothing can be written later: every process would compile
-it anew, which took 3.5 CPU-seconds. What few products use is compiled when it is used.
+it anew. What few products use is compiled when it is used.
 """
 
 import ast
