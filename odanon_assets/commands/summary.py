@@ -62,8 +62,8 @@ def print_summary(console: Console, product: Product) -> None:
     folder = store.window_folder(product.product, days[-1])
     count = "1 day" if len(days) == 1 else f"{len(days)} days"
     title = f"[bold]{escape(product.title)}[/bold]"
-    told = ", ".join([f"{count} published", *gone])
-    console.print(f"\n{title} — {told}; the latest is {days[-1]}:", highlight=False, soft_wrap=True)
+    days_told = ", ".join([f"{count} published", *gone])
+    console.print(f"\n{title} — {days_told}; the latest is {days[-1]}:", highlight=False, soft_wrap=True)
     command = f"odanon report {product.product} --date {days[-1]} --open"
     _print_rows(console, (*_figures(manifest), *_places(folder, command)))
     console.print("\nNext:")

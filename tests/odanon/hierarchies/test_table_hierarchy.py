@@ -74,7 +74,9 @@ def test_mistakes_are_told(tmp_path, tiles):
     ]:
         with pytest.raises(OdanonError, match=message):
             TableHierarchy(path=write(tmp_path, rows)).build(tiles)
-    with pytest.raises(OdanonError, match=r"no column 'kid' \(for child\); name the column that holds it; it has child, parent"):
+    with pytest.raises(
+        OdanonError, match=r"no column 'kid' \(for child\); name the column that holds it; it has child, parent"
+    ):
         TableHierarchy(path=tmp_path / "tree.csv", child="kid").build(tiles)
     with pytest.raises(OdanonError, match="does not exist"):
         TableHierarchy(path=tmp_path / "none.csv").build(tiles)

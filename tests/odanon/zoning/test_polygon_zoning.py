@@ -51,7 +51,10 @@ def test_mistakes_are_told(tmp_path):
     path = write(tmp_path, [box(0, 0, 1, 1)], code=["a"])
     for zoning, message in [
         (PolygonZoning(path=tmp_path / "none.gpkg", id="code"), "does not exist"),
-        (PolygonZoning(path=path, id="name"), r"no column 'name' \(for label\); name the column that holds it; it has code"),
+        (
+            PolygonZoning(path=path, id="name"),
+            r"no column 'name' \(for label\); name the column that holds it; it has code",
+        ),
         (PolygonZoning(path=write(tmp_path, [box(0, 0, 1, 1)], crs=None, name="n.gpkg", code=["a"]), id="code"), "CRS"),
         (PolygonZoning(path=path, id="code", layer="other"), "cannot be read as a polygon layer"),
     ]:

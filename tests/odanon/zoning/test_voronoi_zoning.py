@@ -92,5 +92,7 @@ def test_mistakes_are_told(tmp_path):
     ]:
         with pytest.raises(OdanonError, match=message):
             VoronoiZoning(antennas=path).assign(np.array([48.8]), np.array([2.3]))
-    with pytest.raises(OdanonError, match=r"no column 'latitude' \(for lat\); name the column that holds it; it has id, lat, lon"):
+    with pytest.raises(
+        OdanonError, match=r"no column 'latitude' \(for lat\); name the column that holds it; it has id, lat, lon"
+    ):
         VoronoiZoning(antennas=good, lat="latitude").assign(np.array([48.8]), np.array([2.3]))
