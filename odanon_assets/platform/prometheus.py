@@ -15,7 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES
+from odanon_assets.chain.stages import stages_of
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.platform.recovery import attempts
@@ -108,7 +108,7 @@ def _releases(product: Product) -> Iterator[Sample]:
 
 
 def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    for stage in STAGES:
+    for stage in stages_of(product):
         event = instance.get_latest_materialization_event(asset_key(product, stage.name))
         if event is None or event.asset_materialization is None:
             continue
