@@ -19,7 +19,7 @@ from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import choice_digest, origin_of, rules_of
-from odanon_assets.lake.places import rows_stage
+from odanon_assets.lake.places import DAYS, rows_stage
 from odanon_assets.stores.bundle import release_id
 
 
@@ -70,6 +70,11 @@ def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
         **({"window": product.publish.window} if is_longer(product) else {}),
     }
     rows = origin_of(lake, product.product, rows_stage(product), day)  # made again since, perhaps of other data
+    if is_longer(product):  # days may have been made again since they were gathered
+        days = {
+            day: origin_of(lake, product.product, DAYS, date.fromisoformat(day)).get("read") for day in rows["read"]
+        }
+        said["read"] = days
     other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
     what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
     return [Finding("origin", len(other), what)] if other else []

@@ -39,7 +39,7 @@ from pydantic import Field
 from odanon.product import Product
 from odanon.product.windows import is_longer
 from odanon_assets.chain.day import Checked, Event, Made, Stopped, Tried, run_day
-from odanon_assets.chain.stages import Stage, day_stages, window_stages
+from odanon_assets.chain.stages import Stage, day_stages, stages_of, window_stages
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.delivery import COMPLETE
@@ -308,6 +308,6 @@ def window_step_name(product: Product) -> str:
     return f"{product.slug}_{product.publish.window}"
 
 
-def stage_keys(product: Product, stages: Iterable[Stage]) -> list[AssetKey]:
-    """The keys of some stages of a product."""
-    return [asset_key(product, stage.name) for stage in stages]
+def stage_keys(product: Product, stages: Iterable[Stage] | None = None) -> list[AssetKey]:
+    """The keys of some stages of a product, or of all."""
+    return [asset_key(product, stage.name) for stage in stages or stages_of(product)]

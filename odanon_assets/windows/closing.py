@@ -8,6 +8,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.windows import after_window, has_matrix, matrix_days, window_of
 from odanon_assets.checks.catalogue import OF_THE_GATE, checks_of
+from odanon_assets.checks.check import Check
 from odanon_assets.checks.delivery import COMPLETE, found_short
 from odanon_assets.gate.facts import other_rules
 from odanon_assets.lake.lake import Lake
@@ -59,10 +60,20 @@ def day_lacks(product: Product, lake: Lake, day: date) -> str:
         return "was not delivered whole"
     for check in checks_of(product):
         if check.blocking and check.stage in DAY_STAGES and check.name not in (*OF_THE_GATE, COMPLETE.name):
-            verdict = check.run(product, lake, day)
-            if not verdict.passed:
-                return f"fails check {check.name}: {verdict.sentence}"
+            why = _objection(product, lake, day, check)
+            if why:
+                return f"fails check {check.name}: {why}"
     return ""
+
+
+def _objection(product: Product, lake: Lake, day: date, check: Check) -> str:
+    try:
+        verdict = check.run(product, lake, day)
+    except OdanonError as error:
+        return str(error)
+    except (OSError, ValueError, KeyError) as error:  # damaged files; the message may quote what is in them
+        return f"{type(error).__name__}; run it again"
+    return "" if verdict.passed else verdict.sentence
 
 
 def stays_open(product: Product, days: WindowDays) -> str:

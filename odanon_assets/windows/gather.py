@@ -85,7 +85,8 @@ def _origin(product: Product, lake: Lake, days: tuple[date, ...]) -> dict[str, A
                 f"{product.product} {day} was made from another {', '.join(other)} than {days[0]}; run the days of the"
                 f" {product.publish.window} again"
             )
-    return {**shared, **together, "window": product.publish.window}
+    read = {day.isoformat(): told["read"] for day, told in zip(days, origins, strict=True)}
+    return {**shared, **together, "window": product.publish.window, "read": read}
 
 
 def _spread(product: Product, lake: Lake, days: tuple[date, ...], bins: WindowBins, scratch: Path) -> dict[int, Path]:

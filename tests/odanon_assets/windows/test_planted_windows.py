@@ -68,6 +68,8 @@ def test_another_algorithm(folder: Path) -> None:
 
 
 def test_total_and_sexes(folder: Path) -> None:
+    for day in (DAY, TUESDAY):
+        gate.write(folder, people(day=day), day)
     total = published(weekly(folder, anonymize={"plugin": "atg-joint", "k": 12}))
     sexes = weekly(folder, "sexes", {"person": "person", "segment": "sex"})
     refused(sexes, "nested-difference", total, like=None)
