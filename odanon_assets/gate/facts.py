@@ -67,12 +67,13 @@ def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
     said = {
         **_rules(product),
         **{name: getattr(product, name).model_dump(mode="json") for name in ("hierarchy", "anonymize")},
-        **({"window": product.publish.window} if is_longer(product) else {}),
+        **(window_rules(product, day) if is_longer(product) else {}),
     }
     rows = origin_of(lake, product.product, rows_stage(product), day)  # made again since, perhaps of other data
     if is_longer(product):  # days may have been made again since they were gathered
         days = {
-            day: origin_of(lake, product.product, DAYS, date.fromisoformat(day)).get("read") for day in rows["read"]
+            day: origin_of(lake, product.product, DAYS, date.fromisoformat(day)).get("read")
+            for day in rows.get("read", {})
         }
         said["read"] = days
     other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
@@ -83,6 +84,16 @@ def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
 def other_rules(product: Product, made: dict[str, Any]) -> list[str]:
     """What the rows of a day were read from or made with that the product's file, as it is now, does not say."""
     return sorted(name for name, value in _rules(product).items() if made.get(name) != value)
+
+
+def window_rules(product: Product, window: date) -> dict[str, str]:
+    """How the rows of a longer window are laid over each other, as it is noted beside them: its length, and its time bins with
+    their days, which follow from the calendar of the product's file and of the country."""
+    bins = [
+        [each.start.isoformat(), each.day_type, each.until, [*map(str, each.days)]]
+        for each in bins_of(product, window).bins
+    ]
+    return {"window": product.publish.window, "bins": choice_digest({"bins": bins})}
 
 
 def _rules(product: Product) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from odanon.product.windows import bins_of
 from odanon.trips.od import pair_table
 from odanon.trips.windows import WindowBins, added_rows
 from odanon_assets.gate.evidence import ROWS
+from odanon_assets.gate.facts import window_rules
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import origin_of, write_origin
@@ -70,7 +71,7 @@ def window(product: Product, lake: Lake, start: date) -> dict[str, Any]:
             "people": _people(product, lake, days.made),
             **counts,
         }
-        write_origin(folder, _origin(product, lake, days.made))
+        write_origin(folder, {**_origin(product, lake, days.made), **window_rules(product, start)})
         return write_figures(folder, figures)
 
 
@@ -86,7 +87,7 @@ def _origin(product: Product, lake: Lake, days: tuple[date, ...]) -> dict[str, A
                 f" {product.publish.window} again"
             )
     read = {day.isoformat(): told["read"] for day, told in zip(days, origins, strict=True)}
-    return {**shared, **together, "window": product.publish.window, "read": read}
+    return {**shared, **together, "read": read}
 
 
 def _spread(product: Product, lake: Lake, days: tuple[date, ...], bins: WindowBins, scratch: Path) -> dict[int, Path]:

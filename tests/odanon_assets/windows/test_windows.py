@@ -160,6 +160,14 @@ def test_what_was_made_otherwise_or_read_again_since_is_not_there(folder: Path) 
         publish(product)
 
 
+def test_a_calendar_that_has_changed_since_the_days_were_gathered_is_noticed(folder: Path) -> None:
+    by_type = {"bin": "12h", "days": "working", "day_types": "weekday"}
+    made_window(weekly(folder, od=by_type))
+    off = weekly(folder, od=by_type, calendar={**FEW, "holidays": ["2026-03-03"]})
+    with pytest.raises(OdanonError, match=r"origin: .* another bins than the product's file says"):
+        publish(off)
+
+
 def test_the_days_of_a_window_are_its_partitions_upstream(folder: Path) -> None:
     product = weekly(folder, end="2026-03-15")
     graph = build_definitions([product]).resolve_asset_graph()
