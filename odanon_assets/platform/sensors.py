@@ -114,11 +114,11 @@ def closing_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
         description=f"{acts_on(product)} a {product.publish.window} whose days are there, or as many as publish.missing_days asks for.",
     )
     def closing(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
-        lake, today = lake_of(product), datetime.now(product.zone).date()
+        lake = lake_of(product)
         known = open_store(product).standings(product.product)
         opened = [window for window in begun_windows(product, lake) if window.isoformat() not in known]
         days = {window: window_days(product, lake, window) for window in opened}
-        reasons = {window: waits(product, days[window], window, today) for window in opened}
+        reasons = {window: waits(product, days[window], window) for window in opened}
         ready = [window for window, why in reasons.items() if not why]
         if not ready:
             yield SkipReason(told_waiting(reasons))

@@ -96,9 +96,7 @@ def _window_waits(product: Product, lake: Lake, window: date, today: date, faile
     """Why a longer window is not published: the days that it lacks, with what their runs said."""
     days = window_days(product, lake, window)
     told = {day: f"{failed[day][0]}: {failed[day][1]}" if day in failed else why for day, why in days.lacking.items()}
-    why = (
-        waits(product, replace(days, lacking=told), window, today) or "its days are there; nothing has asked for it yet"
-    )
+    why = waits(product, replace(days, lacking=told), window) or "its days are there; nothing has asked for it yet"
     overdue = product.schedule is not None and after_window(product, window) + product.schedule.lag < today
     return f"overdue: {why}" if overdue else why
 

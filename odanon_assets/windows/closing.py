@@ -81,7 +81,7 @@ def stays_open(product: Product, days: WindowDays) -> str:
     if not days.made:
         return f"none of its days is there: {days.told_lacking()}" if days.lacking else "it has no day with a matrix"
     most, last = product.publish.missing_days, max((*days.made, *days.lacking))
-    if days.lacking and last >= datetime.now(product.zone).date():
+    if days.lacking and last >= _today(product):
         return f"it is not over, and lacks {len(days.lacking)} of {len(days.made) + len(days.lacking)} days"
     if len(days.lacking) <= most:
         return ""
@@ -89,7 +89,7 @@ def stays_open(product: Product, days: WindowDays) -> str:
     return f"{len(days.lacking)} of {len(days.made) + len(days.lacking)} days are missing and {allowed}: {days.told_lacking()}"
 
 
-def waits(product: Product, days: WindowDays, window: date, today: date) -> str:
+def waits(product: Product, days: WindowDays, window: date) -> str:
     """Why schedule and sensors do not ask for a window yet; empty when they do.
 
     A day that is missing, though the window may do without it, is waited for as long as the schedule waits for a day.
@@ -98,7 +98,7 @@ def waits(product: Product, days: WindowDays, window: date, today: date) -> str:
         return why
     lag = product.schedule.lag if product.schedule is not None else None
     end = after_window(product, window)
-    if days.lacking and lag is not None and today < end + lag:
+    if days.lacking and lag is not None and _today(product) < end + lag:
         return f"until {end + lag} for days that may still come: {days.told_lacking()}"
     return ""
 
@@ -116,3 +116,7 @@ def state_of(product: Product, lake: Lake, days: WindowDays) -> str:
     """A short digest that changes when the days of a window do, or what is missing."""
     told = [origin_of(lake, product.product, DAYS, day)["read"] for day in days.made]
     return choice_digest({"days": [*map(str, days.made)], "read": told})[:12]
+
+
+def _today(product: Product) -> date:
+    return datetime.now(product.zone).date()
