@@ -109,7 +109,10 @@ def encode_bins(
     """
     if told:
         named = {pd.Timestamp(each["time_bin"]): _span_of(each) for each in told}
-        return [{"start": f"{start:%Y-%m-%dT%H:%MZ}", "label": named[start]} for start in starts]
+        return [
+            {"start": f"{start:%Y-%m-%dT%H:%MZ}", "label": named.get(start, f"{start:%d %b %H:%MZ}")}
+            for start in starts
+        ]
     local = starts.tz_convert(timezone)
     pattern = "%H:%M"
     if local.normalize().nunique() > 1:

@@ -15,7 +15,7 @@ from dagster import AssetKey
 from gate_town import DAY, made_window, people, publish, published, town
 from typer.testing import CliRunner
 
-from odanon.cli import app
+from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon_assets.chain.stages import Stage, day_stages, run_stage, window_stages
@@ -186,23 +186,23 @@ def test_acts_take_any_day_of_a_window(folder: Path) -> None:
     product = weekly(folder, retention="30d")
     first = published(product)
     run = CliRunner()
-    assert run.invoke(app, ["report", "weekly", "--date", str(TUESDAY)]).exit_code == 0
-    said = run.invoke(app, ["supersede", "weekly", "--date", str(TUESDAY)])
+    assert run.invoke(cli.main, ["report", "weekly", "--date", str(TUESDAY)]).exit_code == 0
+    said = run.invoke(cli.main, ["supersede", "weekly", "--date", str(TUESDAY)])
     assert "which it shows" in str(said.exception)
     # Many more people on one day: a correction from which nothing follows of single ones.
     more = people(400, hours=(8, 17), day=TUESDAY, seed=9).assign(person=lambda t: "new " + t["person"])
     gate.write(folder, pd.concat([pd.read_parquet(folder / f"{TUESDAY}.parquet"), more]), TUESDAY)
-    said = run.invoke(app, ["supersede", "weekly", "--date", str(TUESDAY), *WHO])
+    said = run.invoke(cli.main, ["supersede", "weekly", "--date", str(TUESDAY), *WHO])
     assert said.exit_code == 0 or "the auditor says no" in str(said.exception), said
     shown = open_store(product).released("weekly", DAY)
     assert (shown == first) == (said.exit_code != 0)
-    assert run.invoke(app, ["withdraw", "weekly", "--date", str(TUESDAY), *WHO]).exit_code == 0
+    assert run.invoke(cli.main, ["withdraw", "weekly", "--date", str(TUESDAY), *WHO]).exit_code == 0
     assert open_store(product).standings("weekly") == {"2026-03-02": "withdrawn"}
     (stopped, *_) = run_days(product, [TUESDAY], resume=False)
     assert "was withdrawn" in stopped.error
     keys = Path(os.environ["ODANON_ROOT"]) / "keys" / product.data_sha256
     assert [path.name for path in keys.iterdir()] == ["week=2026-03-02"]
-    assert run.invoke(app, ["purge", "weekly", "--expired", *WHO]).exit_code == 0
+    assert run.invoke(cli.main, ["purge", "weekly", "--expired", *WHO]).exit_code == 0
     assert list(keys.iterdir()) == []
     left = {path.parents[1].name for path in Path(os.environ["ODANON_ROOT"]).glob("work/weekly/*/date=*/*.parquet")}
     assert left == set()
