@@ -193,7 +193,7 @@ def _card(figure: str, label: str, meaning: str) -> str:
 
 
 def _window(facts: Mapping[str, Any]) -> str:
-    return f"the {text(facts.get('window', 'window'))} that starts on"
+    return f"the {text(facts['window']) if 'window' in facts else 'window'} that starts on"
 
 
 def _days(facts: Mapping[str, Any]) -> str:
