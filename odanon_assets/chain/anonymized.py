@@ -24,6 +24,7 @@ from odanon_assets.gate.evidence import METHOD, SEGMENTS
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, origin_of
+from odanon_assets.lake.places import rows_stage
 from odanon_assets.watch.limit import time_limit
 
 _SPLIT = {
@@ -66,7 +67,7 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
             "hierarchy": origin_of(lake, product.product, "hierarchy", day)["hierarchy"],
             "anonymize": {"plugin": product.anonymize.plugin, **parameters},
         }
-        carry(lake, product, "od", day, folder, **made_with)
+        carry(lake, product, rows_stage(product), day, folder, **made_with)
         return write_figures(folder, figures)
 
 

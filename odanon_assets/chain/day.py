@@ -1,4 +1,4 @@
-"""One day of a product: its stages in order, each followed by its checks, until something stops the day.
+"""One day of a product, or one longer window: its stages in order, each followed by its checks, until something stops it.
 
 Nothing here knows about Dagster; `odanon_assets.platform.assets` turns what happens into events of the platform.
 """
@@ -7,6 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any
 
 from odanon.checking import Verdict
 from odanon.errors import OdanonError, OutageError
+from odanon.model.window import days_of
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES, run_stage
+from odanon.product.windows import is_longer, window_of
+from odanon_assets.chain.stages import Stage, day_stages, run_stage, window_stages
 from odanon_assets.chain.traces import traces
 from odanon_assets.checks.catalogue import OF_THE_GATE, checks_of
 from odanon_assets.checks.check import Check
@@ -24,7 +27,7 @@ from odanon_assets.checks.late import LATE_DATA, late_verdict
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.places import default_root
+from odanon_assets.lake.places import WINDOW, default_root
 from odanon_assets.lake.trials import Outcome, outcome_of, write_refused
 from odanon_assets.publisher.process import PublisherError
 from odanon_assets.stores.choice import open_store
@@ -32,6 +35,7 @@ from odanon_assets.stores.interface import closed, taken_back
 from odanon_assets.watch.memory import peak_megabytes, watch_peak
 from odanon_assets.watch.progress import announce
 from odanon_assets.watch.quiet import quiet
+from odanon_assets.windows.closing import stays_open, window_days
 
 _ACCEPT = (
     "; wait for the rest, or accept it as it is: --accept-incomplete, in Dagster accept_incomplete in the run's config"
@@ -82,11 +86,18 @@ Event = Made | Shown | Checked | Stopped | Tried
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a run asks of a day: stages, checks by stage and name, and the plugins by the names that stages give them."""
+    """What a run asks of a day or window: of which chain, its stages, checks by stage and name, and the plugins by the names
+    that stages give them."""
 
+    chain: tuple[Stage, ...]
     stages: set[str]
     checks: set[tuple[str, str]]
     plugins: dict[str, Any]
+
+    @property
+    def last(self) -> str:
+        """The stage that a day or window is run for."""
+        return self.chain[-1].name
 
 
 def run_day(
@@ -104,15 +115,23 @@ def run_day(
     The day is held from its first stage to its last, so that two runs of it do not mix. Data that came for a published
     day is counted and the day left as it is (PRIVACY rule 11). A trial works beside all that, in partitions of its own.
     A day that was not delivered whole is not begun, unless somebody accepts that, nor is one that was taken back.
+
+    Of a product with longer windows `day` is a day for the stages of days, and the first day of a window for all others; a
+    window holds all its days, and is not begun while too many of them are missing.
     """
     lake = Lake(default_root(), trial)
     lake.sweep()
     if product.engine.plugin == "spark" and _SPILLS not in os.environ:
         os.environ[_SPILLS] = str(lake.process_scratch())
-    with lake.holding(product.product, day):
-        wanted = _Wanted(stages, checks, plugins)
+    asked = stages | {of for of, _ in checks}
+    gathers = any(stage.name in asked for stage in window_stages(product))
+    chain = window_stages(product) if gathers else day_stages(product)
+    with ExitStack() as held:
+        for each in days_of(day, product.publish.window) if gathers else [day]:
+            held.enter_context(lake.holding(product.product, each))
+        wanted = _Wanted(chain, stages, checks, plugins)
         events = _begun(product, lake, day, wanted, accept_incomplete=accept_incomplete)
-        yield from _tried(product, lake, day, events) if trial else events
+        yield from _tried(product, lake, day, events) if trial and wanted.last == "published" else events
 
 
 def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> Iterator[Event]:
@@ -134,25 +153,29 @@ def _tried(product: Product, lake: Lake, day: date, events: Iterator[Event]) -> 
 
 def _begun(product: Product, lake: Lake, day: date, wanted: _Wanted, *, accept_incomplete: bool) -> Iterator[Event]:
     """The stages of a day that may be begun; one that is published is read again whatever comes, to count it."""
+    first, window = wanted.chain[0].name, window_of(product, day)
     try:
-        standing = None if lake.trial else open_store(product).standings(product.product).get(day.isoformat())
+        standing = None if lake.trial else open_store(product).standings(product.product).get(window.isoformat())
         accepted = accept_incomplete or standing == "published"
         why = "" if accepted or "traces" not in wanted.stages else incomplete(product, lake, day)
+        lacks = stays_open(product, window_days(product, lake, day)) if WINDOW in wanted.stages else ""
     except Exception as error:
-        yield _stopped(STAGES[0].name, error)
+        yield _stopped(first, error)
         return
-    if standing in ("withdrawn", "purged") and "published" in wanted.stages:
+    if standing in ("withdrawn", "purged") and wanted.last in wanted.stages:
         answer = taken_back if standing == "withdrawn" else closed
-        yield Stopped("published", str(answer(product.product, day)))
+        yield Stopped(wanted.last, str(answer(product.product, window)))
     elif why:
         yield Stopped("traces", f"the day is not complete: {why}{_ACCEPT}", waits=True)
+    elif lacks:
+        yield Stopped(WINDOW, f"the {product.publish.window} is not complete: {lacks}", waits=True)
     else:
         yield from _stages(product, lake, day, wanted, accepted=accepted)
 
 
 def _stages(product: Product, lake: Lake, day: date, wanted: _Wanted, *, accepted: bool) -> Iterator[Event]:
     stages, checks = wanted.stages, wanted.checks
-    for stage in STAGES:
+    for stage in wanted.chain:
         try:
             if stage.name in stages or any(of == stage.name for of, _ in checks):
                 announce(product.product, stage.name, day.isoformat())
@@ -180,8 +203,8 @@ def _stages(product: Product, lake: Lake, day: date, wanted: _Wanted, *, accepte
                     if check.blocking and not verdict.passed:
                         yield Stopped(stage.name, f"check {check.name} failed: {verdict.sentence}", waits=short)
                         return
-            publishes = "published" in stages and stage.name != "published"
-            if publishes and (why := _objection(product, lake, day, stage.name, checks, accepted=accepted)):
+            goes_on = wanted.last in stages and stage.name != wanted.last
+            if goes_on and (why := _objection(product, lake, day, stage.name, checks, accepted=accepted)):
                 yield Stopped(stage.name, why)
                 return
         except Exception as error:
@@ -230,12 +253,17 @@ def _late_points(product: Product, lake: Lake, day: date, plugins: dict[str, Any
     They are read beside and nothing of them is kept.
     """
     kept = lake.folder(product.product, "traces", day)
-    if lake.trial or not kept.is_dir() or open_store(product).released(product.product, day) is None:
+    missed = not kept.is_dir()  # a day that a longer window was published without comes late as a whole
+    if lake.trial or (missed and not is_longer(product)):
+        return None
+    if open_store(product).released(product.product, window_of(product, day)) is None:
         return None
     with lake.scratch() as folder:
         beside = Lake(folder)
         (beside.root / "keys").symlink_to(lake.root / "keys")  # the same people have the same pseudonyms
         now = traces(product, beside, day, **plugins)
+        if missed:
+            return now["points"]
         if _same_tables(beside.folder(product.product, "traces", day), kept):
             return None
     return now["points"] - lake.figures(product.product, "traces", day)["points"]

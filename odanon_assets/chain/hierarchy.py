@@ -18,6 +18,7 @@ from odanon.protocols import HierarchyBuilder, Zoning
 from odanon_assets.chain.od import read_rows, tile_labels
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry
+from odanon_assets.lake.places import rows_stage
 from odanon_assets.publisher.bundle import TILES
 
 FIGURES = (
@@ -46,7 +47,7 @@ def hierarchy(
         if not registry.is_ours("zoning", product.zoning.plugin):
             write_tiles(zoning.tiles(tree.label[tree.tiles]), folder / TILES)
         told = {"plugin": product.hierarchy.plugin, **parameters_of(hierarchy)}
-        carry(lake, product, "od", day, folder, hierarchy=told)
+        carry(lake, product, rows_stage(product), day, folder, hierarchy=told)
         return write_figures(
             folder, {"nodes": len(tree), "tiles": tree.n_leaves, "levels": int(np.ptp(tree.level)) + 1}
         )

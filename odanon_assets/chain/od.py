@@ -23,6 +23,7 @@ from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, rules_of
+from odanon_assets.lake.places import rows_stage
 
 _NAMED = 25  # missing zones that a sentence lists
 FIGURES = (
@@ -303,8 +304,8 @@ def _ready_rows(
 
 
 def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
-    """The person-level OD rows of a day, before anonymisation."""
-    return pd.read_parquet(lake.read(product.product, "od", day) / ROWS)
+    """The person-level OD rows of a day or longer window, before anonymisation."""
+    return pd.read_parquet(lake.read(product.product, rows_stage(product), day) / ROWS)
 
 
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:

@@ -1,13 +1,14 @@
-"""The stages of the chain in order: what each needs, and how a day's stage is run. Nothing here knows about Dagster."""
+"""The stages of the chain in order: what each needs, and how a day's or window's stage is run. Nothing here knows about Dagster."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon.risk.figures import FIGURES as RISK_FIGURES
 from odanon_assets.chain.anonymized import anonymized
 from odanon_assets.chain.hierarchy import FIGURES as HIERARCHY_FIGURES
@@ -24,7 +25,9 @@ from odanon_assets.chain.traces import traces
 from odanon_assets.chain.trips import FIGURES as TRIPS_FIGURES
 from odanon_assets.chain.trips import trips
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.places import default_root
+from odanon_assets.lake.places import DAY_STAGES, default_root
+from odanon_assets.windows.gather import FIGURES as WINDOW_FIGURES
+from odanon_assets.windows.gather import window
 
 StageFunction = Callable[..., dict[str, Any]]
 
@@ -121,16 +124,52 @@ STAGES = (
 )
 
 
+_GATHERED = Stage(
+    "window",
+    window,
+    ("od",),
+    (),
+    ("python", "parquet"),
+    "The rows of the days of a window, laid over each other in its time bins, so that a person counts once in the whole window. It "
+    "waits until the days are there, or as many as the product's file asks for. Restricted.",
+    WINDOW_FIGURES,
+)
+_N_DAILY = len(DAY_STAGES)
+_OF_WINDOWS = (
+    *STAGES[:_N_DAILY],
+    _GATHERED,
+    *(
+        replace(stage, upstream=tuple("window" if name == "od" else name for name in stage.upstream))
+        for stage in STAGES[_N_DAILY:]
+    ),
+)
+
+
+def stages_of(product: Product) -> tuple[Stage, ...]:
+    """The stages of a product; one with longer windows has a stage more, from which on partitions are windows."""
+    return _OF_WINDOWS if is_longer(product) else STAGES
+
+
+def day_stages(product: Product) -> tuple[Stage, ...]:
+    """The stages whose partitions are days."""
+    return stages_of(product)[:_N_DAILY] if is_longer(product) else STAGES
+
+
+def window_stages(product: Product) -> tuple[Stage, ...]:
+    """The stages whose partitions are windows longer than a day; none of a product that has no such windows."""
+    return stages_of(product)[_N_DAILY:] if is_longer(product) else ()
+
+
 def run_stage(
     product: Product, name: str, day: date, plugins: dict[str, Any], *, trial: bool = False
 ) -> dict[str, Any]:
-    """Run one stage for one day, or its trial, on the default root."""
-    (run,) = (stage.run for stage in STAGES if stage.name == name)
+    """Run one stage for one day or longer window, or its trial, on the default root."""
+    (run,) = (stage.run for stage in stages_of(product) if stage.name == name)
     return run(product, Lake(default_root(), trial), day, **plugins)
 
 
 def declared_figures(stage: str) -> dict[str, Figure]:
     """Every figure that a stage may tell, by name; metrics of strangers tell theirs in the stage of that name alone."""
-    (figures,) = (each.figures for each in STAGES if each.name == stage)
+    (figures,) = (each.figures for each in _OF_WINDOWS if each.name == stage)
     of_metrics = (*every_figure().values(), *RISK_FIGURES) if stage == "metrics" else ()
     return {figure.name: figure for figure in (*figures, *of_metrics)}

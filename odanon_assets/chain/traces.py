@@ -12,6 +12,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.window import day_window
 from odanon.product import Product
+from odanon.product.windows import is_longer, key_name
 from odanon.protocols import Engine, Source, TraceSource
 from odanon.reading.persons import spelling_of
 from odanon.reading.pseudonym import pseudonyms, window_key
@@ -21,7 +22,7 @@ from odanon_assets.chain.people import write_people
 from odanon_assets.checks.delivery import BYTES, delivered_bytes, source_state
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
-from odanon_assets.lake.origin import what_is_read, write_origin
+from odanon_assets.lake.origin import choice_digest, what_is_read, write_origin
 
 FIGURES = (
     Figure("points", "points", "location points kept", kind="count", tells_suppressed="yes"),
@@ -58,8 +59,9 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
     start, end = day_window(day, product.zone)
     origin = what_is_read(product, lake, source, start, end)
     simulated, data = product.source.plugin == "simulated", origin["data_sha256"]
-    salt = b"" if simulated else lake.salt(data, day)
-    key = window_key(data, day.isoformat(), simulated=simulated, salt=salt)
+    window = key_name(product, day)
+    salt = b"" if simulated else lake.salt(data, window)
+    key = window_key(data, window, simulated=simulated, salt=salt)
     # Before it is read: what comes meanwhile counts as late.
     state, size = source_state(product, day), delivered_bytes(product, day)
     with lake.new(product.product, "traces", day) as folder:
@@ -74,7 +76,6 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
         kinds.refuse_mixed()
         # Made-up people may be the same in many products.
         rows = {} if simulated else tally.sample.rows
-        write_origin(folder, {**origin, "sample": [lake.hidden(f"{who} {row}")[:16] for who, row in rows.items()]})
         figures = {
             "points": kept,
             "people": people,
@@ -87,6 +88,10 @@ def traces(product: Product, lake: Lake, day: date, *, source: Source, engine: E
             "unreadable_neighbours": tally.unreadable_neighbours,
             **{name: told for name, told in (("source_state", state), (BYTES, size)) if told is not None},
         }
+        told = {**origin, "sample": [lake.hidden(f"{who} {row}")[:16] for who, row in rows.items()]}
+        if is_longer(product):  # so that the window knows whether the day was read again after its rows were made
+            told["read"] = choice_digest(figures)
+        write_origin(folder, told)
         return write_figures(folder, figures)
 
 

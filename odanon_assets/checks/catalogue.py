@@ -2,6 +2,7 @@
 
 from odanon.errors import OdanonError
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.delivery import COMPLETE
 from odanon_assets.checks.gate import auditor, budget, sealed, verifier
@@ -11,6 +12,7 @@ from odanon_assets.checks.tables import schema
 from odanon_assets.checks.volumes import (
     against_usual,
     covers,
+    days_add_up,
     rows_add_up,
     trips_add_up,
     volume,
@@ -85,19 +87,21 @@ CHECKS = (
     Check("published", "sealed", True, "The release in the store agrees with its sealed manifest.", sealed),
     Check("published", "volume", False, "Flows against the trailing weeks.", volume("published", "flows")),
 )
+_OF_WINDOWS = (Check("window", "conservation", True, "Trips of the days and of their window add up.", days_add_up),)
 
 
 def checks_of(product: Product) -> tuple[Check, ...]:
     """Our checks and those that the product's file adds."""
     added = tuple(plugin_check(choice) for choice in product.checks.plugins)
-    stages = {check.stage for check in CHECKS}
+    ours = (*CHECKS, *(_OF_WINDOWS if is_longer(product) else ()))
+    stages = {check.stage for check in ours}
     for check in added:
         if check.stage not in stages:
             raise OdanonError(
                 f"check {check.name} is of a stage {check.stage!r}; there are {', '.join(sorted(stages))}"
             )
         if any(
-            (check.stage, check.name) == (other.stage, other.name) for other in (*CHECKS, *added) if other is not check
+            (check.stage, check.name) == (other.stage, other.name) for other in (*ours, *added) if other is not check
         ):
             raise OdanonError(f"two checks of stage {check.stage} are called {check.name}; rename or remove one")
-    return (*CHECKS, *added)
+    return (*ours, *added)

@@ -8,8 +8,10 @@ from odanon.product import Product
 from odanon.risk.telling import coarse_share, told_reasons
 from odanon_assets.checks.check import Run
 from odanon_assets.checks.history import usual
+from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import DAYS, WINDOW, rows_stage
 
 
 def volume(stage: str, figure: str) -> Run:
@@ -73,14 +75,22 @@ def trips_add_up(product: Product, lake: Lake, day: date) -> Verdict:
 def volumes_add_up(product: Product, lake: Lake, day: date) -> Verdict:
     """Every trip of the matrix is in a flow or suppressed."""
     assigned = read_frame(lake.read(product.product, "anonymized", day) / "assignment.parquet", ["trips"])
-    missing = lake.figures(product.product, "od", day)["od_trips"] - int(assigned["trips"].sum())
+    missing = lake.figures(product.product, rows_stage(product), day)["od_trips"] - int(assigned["trips"].sum())
     return Verdict(missing == 0, "published + suppressed = trips of the matrix" + _off(missing))
+
+
+def days_add_up(product: Product, lake: Lake, day: date) -> Verdict:
+    """Every trip of the days of a window is in the window, and counts once."""
+    made = lake.days_of(product.product, day)
+    trips = sum(lake.figures(product.product, DAYS, each)["od_trips"] for each in made)
+    missing = trips - int(read_frame(lake.read(product.product, WINDOW, day) / ROWS, ["trips"])["trips"].sum())
+    return Verdict(missing == 0, "trips of the days = trips of the window" + _off(missing))
 
 
 def covers(product: Product, lake: Lake, day: date) -> Verdict:
     """Every tile of the matrix has a place in the hierarchy."""
-    tiles = lake.figures(product.product, "od", day)["tiles"], lake.figures(product.product, "hierarchy", day)["tiles"]
-    return Verdict(tiles[0] <= tiles[1], "the hierarchy has at least as many tiles as the matrix uses")
+    matrix, tree = (lake.figures(product.product, stage, day)["tiles"] for stage in (rows_stage(product), "hierarchy"))
+    return Verdict(matrix <= tree, "the hierarchy has at least as many tiles as the matrix uses")
 
 
 def _off(missing: int) -> str:

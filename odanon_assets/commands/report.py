@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from odanon.errors import OdanonError
+from odanon.product.windows import window_of
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.lake.files import write_text
@@ -23,19 +24,20 @@ def report(
     show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
     """Print, save or open the report of a published window; a reader of the database may."""
-    store = open_store(find_product(product))
-    release = store.released(product, day.date())
+    chosen = find_product(product)
+    store, window = open_store(chosen), window_of(chosen, day.date())
+    release = store.released(product, window)
     if release is None:
-        standing = store.standings(product).get(day.date().isoformat())
+        standing = store.standings(product).get(window.isoformat())
         raise OdanonError(
-            f"{product} {day.date()} {f'was {standing}' if standing else 'is not published'}; it shows no report"
+            f"{product} {window} {f'was {standing}' if standing else 'is not published'}; it shows no report"
         )
     page = store.report(release)
     if out is not None:
         write_text(out, page)
     if show:
-        folder = store.window_folder(product, day.date())
-        shown = report_copy(store, product, day.date(), release) if folder is None else folder / REPORT
+        folder = store.window_folder(product, window)
+        shown = report_copy(store, product, window, release) if folder is None else folder / REPORT
         path = out or shown
         webbrowser.open(path.absolute().as_uri())
     if out is None and not show:

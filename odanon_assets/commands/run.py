@@ -14,6 +14,7 @@ from rich.status import Status
 
 from odanon.errors import OdanonError, one_line
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.commands.summary import print_summary, print_trial
 from odanon_assets.platform.launch import DayResult, days_between, run_days
@@ -41,6 +42,8 @@ def run(
 ) -> None:
     """Run every stage of a product for one day or a range of days, through Dagster, in this process.
 
+    A product with longer windows publishes those whose days are there, or as many as its file asks for.
+
     Without a date, the product's first day is run. A bad day is reported and the others still run. A product whose file does not say `status: live` is on trial, and its runs are trials.
     """
     chosen = find_product(product)
@@ -57,18 +60,25 @@ def run(
     for standing in ("published", "withdrawn", "purged"):
         if skipped := [result.day for result in results if result.skipped and result.standing == standing]:
             console.print(f"[green]✓[/green] {_span(skipped)}  {standing} before, skipped", highlight=False)
+    for result in (result for result in results if result.waits):
+        console.print(f"[yellow]…[/yellow] {result.name}  waits: {escape(one_line(result.waits))}", highlight=False)
     failed = [result for result in results if result.error]
     for result in failed:
-        if result.day.isoformat() not in progress.heard:
-            console.print(f"[red]✗[/red] {result.day}  {escape(one_line(result.error))}", highlight=False)
+        if (result.name or result.day.isoformat()) not in progress.heard:
+            console.print(
+                f"[red]✗[/red] {result.name or result.day}  {escape(one_line(result.error))}", highlight=False
+            )
     if trial:
-        print_trial(console, chosen, [result.day for result in results if not result.skipped])
+        tried = [result.day for result in results if not result.skipped and bool(result.name) == is_longer(chosen)]
+        print_trial(console, chosen, tried)
     else:
         print_summary(console, chosen)
     _print_warnings(console, progress.warnings)
     if failed:
         ended = "would not be published" if trial else "failed"
-        console.print(f"\n[red]{len(failed)} of {len(days)} days {ended}:[/red]", highlight=False)
+        begun = sum(not result.skipped for result in results)
+        what = f"days and {chosen.publish.window}s" if is_longer(chosen) else "days"
+        console.print(f"\n[red]{len(failed)} of {max(len(days), begun)} {what} {ended}:[/red]", highlight=False)
         for advice in [_TRY_AGAIN] if trial else _advice(product, failed):
             console.print(f"  - {escape(advice)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)

@@ -60,7 +60,8 @@ def print_summary(console: Console, product: Product) -> None:
         return
     manifest = json.loads(store.manifest_text(str(store.released(product.product, days[-1]))))
     folder = store.window_folder(product.product, days[-1])
-    count = "1 day" if len(days) == 1 else f"{len(days)} days"
+    what = product.publish.window
+    count = f"1 {what}" if len(days) == 1 else f"{len(days)} {what}s"
     title = f"[bold]{escape(product.title)}[/bold]"
     days_told = ", ".join([f"{count} published", *gone])
     console.print(f"\n{title} — {days_told}; the latest is {days[-1]}:", highlight=False, soft_wrap=True)
@@ -81,7 +82,8 @@ def print_trial(console: Console, product: Product, days: list[date]) -> None:
     """What publication would have said of days that were tried: the latest that would be published, with its figures."""
     tried = outcomes(default_root(), product.product)
     good = [tried[day] for day in days if day in tried and tried[day].would_publish]
-    count = f"{len(good)} of {len(days)} days" if len(days) > 1 else f"{days[0]}" if good else "nothing"
+    what = product.publish.window
+    count = f"{len(good)} of {len(days)} {what}s" if len(days) > 1 else f"{days[0]}" if good else "nothing"
     title = f"[bold]{escape(product.title)}[/bold]"
     console.print(f"\n{title} — a trial, nothing is published; {count} would be", highlight=False)
     if not good:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from odanon.metrics.left_out import LeftOut
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon.risk.bands import rounded_down
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import WINDOW, rows_stage
 
 # Where counts come from, by the stage that the rows of a source enter; before it there is nothing to count.
 _OF_MATRIX = {"people": "traces", "od_pairs": "od"}
@@ -34,11 +37,12 @@ def told_counts(
     a tile, far from all others. `rows` are those of the matrix of each time bin.
     """
     stages = _STAGES[product.source.instance.enters]
-    counts = {name: int(lake.figures(product.product, stage, day)[name]) for name, stage in stages.items()}
+    places = dict.fromkeys(stages, WINDOW) if is_longer(product) else stages
+    counts = {name: int(lake.figures(product.product, stage, day)[name]) for name, stage in places.items()}
     matrix_trips = sum(int(part["trips"].sum()) for part in rows.values())
     if "trips" in counts:
         dropped = counts["trips"] - matrix_trips
-        behind = int(lake.figures(product.product, "od", day)["dropped_people"])
+        behind = int(lake.figures(product.product, rows_stage(product), day)["dropped_people"])
         counts["trips"] = matrix_trips - missing.hidden + (dropped if behind >= k else 0)
     if missing.hidden:
         counts["od_pairs"] = sum(_pairs(rows[at], *world) for at, world in missing.rest.items())
@@ -59,11 +63,19 @@ def _of_people(
 ) -> int:
     """Rows of a stage that belong to some people, or to everybody, without the hidden ones."""
     total = 0
-    for path in lake.buckets(product.product, stage, day):
+    for path in _buckets(lake, product, day, stage):
         person = read_frame(path, ["person"])["person"]
         kept = np.ones(len(person), dtype=bool) if people is None else person.isin(people).to_numpy()
         total += int((kept & ~person.isin(hidden).to_numpy()).sum())
     return total
+
+
+def _buckets(lake: Lake, product: Product, day: date, stage: str) -> list[Path]:
+    """The files of people that a release was made from: of its day, or of the days of its window."""
+    if not is_longer(product):
+        return lake.buckets(product.product, stage, day)
+    days = lake.days_of(product.product, day)
+    return [path for each in days for path in lake.buckets(product.product, stage, each)]
 
 
 def _pairs(rows: pd.DataFrame, od: ODMatrix, release: Release) -> int:

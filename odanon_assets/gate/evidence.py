@@ -20,14 +20,16 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon import registry
-from odanon.model.window import day_window
+from odanon.model.window import day_window, window_instants
 from odanon.product import Product
+from odanon.product.windows import bins_of, is_longer
 from odanon.reading.origin import alike
 from odanon.trips.bins import bin_instants
 from odanon_assets.lake.files import link, read_frame, to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import origin_of
-from odanon_assets.stores.interface import Store, days_near, shares_input
+from odanon_assets.lake.places import rows_stage
+from odanon_assets.stores.interface import Store, shares_input, starts_near
 
 ROWS = "person_rows.parquet"
 SEGMENTS = "segments.parquet"  # beside the flows of everybody: those shown by segment, with each segment's part
@@ -49,7 +51,9 @@ class Tables:
         """The tables of the last run of a day."""
         how = method_of(lake.figures(product.product, "anonymized", day))
         folder = lake.read(product.product, "anonymized", day)
-        return cls(lake.read(product.product, "od", day) / ROWS, folder, how["overlapping"], how["leaves_out"])
+        return cls(
+            lake.read(product.product, rows_stage(product), day) / ROWS, folder, how["overlapping"], how["leaves_out"]
+        )
 
 
 def method_of(told: dict[str, Any]) -> dict[str, bool]:
@@ -101,7 +105,7 @@ def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[
     are rows in common.
     """
     origin = origin_of(lake, product.product, "anonymized", day)
-    start, end = day_window(day, ZoneInfo(origin["timezone"]))
+    start, end = window_instants(day, ZoneInfo(origin["timezone"]), product.publish.window)
     what = product.product, origin["data_sha256"], start, end
     found = {manifest["release_id"]: manifest for manifest in store.sharing(*what)}
     for manifest, keys, sample in _kept(lake, start, end):
@@ -114,7 +118,7 @@ def sharing(lake: Lake, store: Store, product: Product, day: date) -> list[dict[
 
 def _kept(lake: Lake, start: datetime, end: datetime) -> Iterator[tuple[dict[str, Any], set[str], list[str]]]:
     """Manifests that are kept, with the keys of what their releases were read from and the sample of their rows."""
-    for day in days_near(start, end):
+    for day in starts_near(start, end):
         for path in lake.root.glob(f"work/*/released/date={day}/*/{_FACTS}"):
             told = json.loads(path.read_text())
             sample = path.with_name(_SAMPLE)
@@ -134,9 +138,12 @@ def kept_tables(lake: Lake, manifest: dict[str, Any]) -> tuple[Tables, list[list
 
 
 def time_bins(product: Product, tables: Tables, day: date) -> list[list[str]]:
-    """Start and end of the time bins of a day that have trips."""
+    """Start and end of the time bins of a day that have trips; of a longer window, those on each of the days of a bin in turn."""
     bins = pd.read_parquet(tables.rows, columns=["time_bin"])["time_bin"]
     used = pd.DatetimeIndex(bins.unique())
+    if is_longer(product):
+        made = (each for each in bins_of(product, day).bins if each.start in used)
+        return [[at.isoformat() for span in each.spans for at in span] for each in made]
     starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
     ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
     return [[s.isoformat(), e.isoformat()] for s, e in zip(starts, ends, strict=True) if s in used]

@@ -13,11 +13,13 @@ from typing import Any
 from odanon.gate.verifier import Finding
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
+from odanon.product.windows import bins_of, is_longer, matrix_days
 from odanon.reconstruct.prior import read_weights
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.origin import choice_digest, origin_of, rules_of
+from odanon_assets.lake.places import DAYS, rows_stage
 from odanon_assets.stores.bundle import release_id
 
 
@@ -25,14 +27,17 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     """What names the release of a day's files and says with which others it shares input; part of its manifest."""
     parameters = lake.figures(product.product, "anonymized", day)["parameters"]
     origin = origin_of(lake, product.product, "anonymized", day)
-    input_hash = sha256(lake.read(product.product, "od", day) / ROWS)
+    input_hash = sha256(lake.read(product.product, rows_stage(product), day) / ROWS)
     identity = {
         "input": input_hash,
         "parameters": parameters,
         "hierarchy": origin["hierarchy"],
         "odanon": version("odanon"),
     }
-    told = {}
+    told: dict[str, Any] = {}
+    if is_longer(product):
+        told |= _told_window(product, lake, day)
+        identity |= told
     if product.publish.perturb is not None:
         told["perturb"] = TABLE.told(parameters["k"])
         identity |= told
@@ -59,18 +64,67 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
 def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:
     """What the tables of a day were read from or made with that the product's file, as it is now, does not say."""
     made = origin_of(lake, product.product, "anonymized", day)
-    plugins = ("staypoints", "zoning", "hierarchy", "anonymize")
     said = {
-        **{name: getattr(product, name).model_dump(mode="json") for name in plugins},
+        **_rules(product),
+        **{name: getattr(product, name).model_dump(mode="json") for name in ("hierarchy", "anonymize")},
+        **(window_rules(product, day) if is_longer(product) else {}),
+    }
+    rows = origin_of(lake, product.product, rows_stage(product), day)  # made again since, perhaps of other data
+    if is_longer(product):  # days may have been made again since they were gathered
+        days = {
+            day: origin_of(lake, product.product, DAYS, date.fromisoformat(day)).get("read")
+            for day in rows.get("read", {})
+        }
+        said["read"] = days
+    other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
+    what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
+    return [Finding("origin", len(other), what)] if other else []
+
+
+def other_rules(product: Product, made: dict[str, Any]) -> list[str]:
+    """What the rows of a day were read from or made with that the product's file, as it is now, does not say."""
+    return sorted(name for name, value in _rules(product).items() if made.get(name) != value)
+
+
+def window_rules(product: Product, window: date) -> dict[str, str]:
+    """How the rows of a longer window are laid over each other, as it is noted beside them: its length, and its time bins with
+    their days, which follow from the calendar of the product's file and of the country."""
+    bins = [
+        [each.start.isoformat(), each.day_type, each.until, [*map(str, each.days)]]
+        for each in bins_of(product, window).bins
+    ]
+    return {"window": product.publish.window, "bins": choice_digest({"bins": bins})}
+
+
+def _rules(product: Product) -> dict[str, Any]:
+    """What the product's file says of how the rows of people are made, as it is noted beside them."""
+    return {
+        **{name: getattr(product, name).model_dump(mode="json") for name in ("staypoints", "zoning")},
         "source": choice_digest(product.source.model_dump(mode="json")),
         "dataset": product.dataset,
         "timezone": product.timezone,
         **rules_of(product, "trips", "od", "people", "population"),
     }
-    rows = origin_of(lake, product.product, "od", day)  # made again since, perhaps of other data
-    other = sorted({name for told in (said, rows) for name, value in told.items() if made.get(name) != value})
-    what = f"tables made with another {', '.join(other)} than the product's file says; run the day again as it says"
-    return [Finding("origin", len(other), what)] if other else []
+
+
+def _told_window(product: Product, lake: Lake, window: date) -> dict[str, Any]:
+    """What a manifest says of a window longer than a day: its length, the days that it lacks, and the days behind each time bin.
+
+    Days and bins follow from the product's file and from the days that are there, of which the tables tell.
+    """
+    made = {*lake.days_of(product.product, window)}
+    bins = [
+        {
+            "time_bin": each.start.isoformat(),
+            "day_type": each.day_type,
+            "since": each.since,
+            "until": each.until,
+            "days": sum(day in made for day in each.days),
+        }
+        for each in bins_of(product, window).bins
+    ]
+    missing = [day.isoformat() for day in matrix_days(product, window) if day not in made]
+    return {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
 
 
 def without_paths(value: Any) -> Any:

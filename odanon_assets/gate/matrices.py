@@ -1,6 +1,6 @@
 """Releases as the auditor reads them: a matrix for each time bin and segment, over the tables that are kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -20,28 +20,29 @@ def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> li
     """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
     names = [TOTAL, *_segments(tables)]
 
-    def matrix(start: datetime, end: datetime, label: str) -> PublishedMatrix:
+    def matrix(moments: list[datetime], label: str) -> PublishedMatrix:
         segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
-        return _matrix(facts, start, end, segment, lambda: _content(tables, start, label))
+        return _matrix(facts, moments, segment, lambda: _content(tables, moments[0], label))
 
-    moments = [[datetime.fromisoformat(text) for text in pair] for pair in bins]
-    return [matrix(start, end, label) for start, end in moments for label in names]
+    return [matrix([*map(datetime.fromisoformat, each)], label) for each in bins for label in names]
 
 
 def _matrix(
-    facts: dict[str, Any], start: datetime, end: datetime, segment: str, load: Callable[[], Content]
+    facts: dict[str, Any], moments: Sequence[datetime], segment: str, load: Callable[[], Content]
 ) -> PublishedMatrix:
-    promise = facts["parameters"]
+    """One that counts the trips of a stretch of time, given by its start and end, or of several in turn."""
+    promise, spans = facts["parameters"], tuple(zip(moments[::2], moments[1::2], strict=True))
     return PublishedMatrix(
         release_id=facts["release_id"],
         product=facts["product"],
         source=facts["data_sha256"],
-        start=start,
-        end=end,
+        start=moments[0],
+        end=moments[-1],
         k=promise["k"],
         unit=promise["unit"],
         load=load,
         segment=segment,
+        spans=spans if len(spans) > 1 else (),
     )
 
 
@@ -63,7 +64,7 @@ def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
     """
     nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
     promise = {"k": 1, "unit": "persons", **manifest.get("parameters", {})}
-    return _matrix({**manifest, "parameters": promise}, *window_of(manifest), TOTAL, lambda: nothing)
+    return _matrix({**manifest, "parameters": promise}, window_of(manifest), TOTAL, lambda: nothing)
 
 
 def _segments(tables: Tables) -> list[str]:

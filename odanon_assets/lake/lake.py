@@ -18,7 +18,7 @@ from odanon.system.scratch import process_scratch, scratch, sweep
 from odanon_assets.lake.files import locked, new_folder, to_json
 
 # Stages whose tables hold rows of single people, counts below k or risks of flows; `released` is what the auditor keeps.
-_PERSONAL = ("traces", "staypoints", "trips", "od", "hierarchy", "anonymized", "metrics", "released")
+_PERSONAL = ("traces", "staypoints", "trips", "od", "window", "hierarchy", "anonymized", "metrics", "released")
 ORIGIN = "origin.json"  # beside the tables of a stage: what they were read from
 NAMES_KEY = Path("work", ".names-key")  # under it names of files are hidden
 _FIGURES_STAY = ("metrics", "released")
@@ -85,6 +85,10 @@ class Lake:
         """The figures that a stage wrote beside its tables."""
         return json.loads((self.read(product, stage, day) / "figures.json").read_text())
 
+    def days_of(self, product: str, window: date) -> list[date]:
+        """The days that the rows of a window longer than a day were made from, in order."""
+        return [date.fromisoformat(day) for day in self.figures(product, "window", window)["made"]]
+
     def buckets(self, product: str, stage: str, day: date) -> list[Path]:
         """The files of a partition that a stage keeps in buckets of whole people, in order."""
         return sorted(self.read(product, stage, day).glob("bucket-*.parquet"))
@@ -110,22 +114,22 @@ class Lake:
         key = _made_once(self.root / NAMES_KEY)
         return hmac.new(key, name.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
 
-    def salt(self, data_sha256: str, day: date) -> bytes:
-        """The random part of the pseudonym key of a data set and day; made once, gone when it is forgotten."""
-        return _made_once(self._salt(data_sha256, day))
+    def salt(self, data_sha256: str, window: str) -> bytes:
+        """The random part of the pseudonym key of a data set and window; made once, gone when it is forgotten."""
+        return _made_once(self._salt(data_sha256, window))
 
-    def _salt(self, data_sha256: str, day: date) -> Path:
-        return self.root / "keys" / data_sha256 / day.isoformat()
+    def _salt(self, data_sha256: str, window: str) -> Path:
+        return self.root / "keys" / data_sha256 / window
 
-    def personal_days(self, product: str, data_sha256: str) -> list[date]:
-        """Days of which rows of people or the pseudonym key are kept, in order."""
+    def personal_days(self, product: str, data_sha256: str, keys: str = "") -> list[date]:
+        """Days of which rows of people or the pseudonym key are kept, in order; `keys` is what names of keys begin with."""
         parts = [part for stage in _PERSONAL for part in (self.root / "work" / product / stage).glob("date=*")]
         kept = {
             path.name.removeprefix("date=")
             for path in parts
             if path.parent.name not in _FIGURES_STAY or _has_tables(path)
         }
-        salts = {path.name for path in (self.root / "keys" / data_sha256).glob("[0-9]*")}
+        salts = {path.name.removeprefix(keys) for path in (self.root / "keys" / data_sha256).glob(f"{keys}[0-9]*")}
         return sorted({*map(date.fromisoformat, kept | salts), *self.tried_days(product)})
 
     def tried_days(self, product: str) -> list[date]:
@@ -145,15 +149,16 @@ class Lake:
         """The partitions of trials of a day."""
         return sorted((self.root / "work" / product / _TRIAL).glob(f"*/date={day}"))
 
-    def forget(self, product: str, data_sha256: str, day: date, by_name: str, reason: str) -> None:
+    def forget(self, product: str, data_sha256: str, day: date, by_name: str, reason: str, keys: str = "") -> None:
         """Delete the rows of people and the pseudonym key of a day (PRIVACY rule 14); manifests of releases stay.
 
+        The key of a longer window, whose names begin with `keys`, goes with its first day.
         Who did it and why is added to `deletions.jsonl` first, so that no deletion goes without its line.
         """
         self._note_deletion(product, day, by_name, reason)
         names = {data_sha256, *self._data_read(product, day)}
         # Keys first: only the tables tell under which names their data had one.
-        for salt in (self._salt(name, day) for name in names):
+        for salt in (self._salt(name, f"{keys}{day}") for name in names):
             salt.unlink(missing_ok=True)
             for path in salt.parent.glob(f".{salt.name}.*"):  # a kill may leave it under its draft's name too
                 path.unlink(missing_ok=True)

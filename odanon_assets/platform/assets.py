@@ -1,4 +1,4 @@
-"""The assets of a product: one per stage, made day by day inside one step.
+"""The assets of a product: one per stage, made day by day inside one step; longer windows have a step of their own.
 
 A run covers one day or a range of days. Days are independent: a bad one is left where it stopped, the others go on,
 and the run fails at the end with the bad days' own words. Every stage and check is recorded the moment it ends, so a
@@ -17,6 +17,7 @@ from dagster import (
     AssetCheckEvaluation,
     AssetCheckSeverity,
     AssetCheckSpec,
+    AssetDep,
     AssetExecutionContext,
     AssetKey,
     AssetMaterialization,
@@ -29,23 +30,26 @@ from dagster import (
     Failure,
     FreshnessPolicy,
     MetadataValue,
+    TimeWindowPartitionMapping,
     multi_asset,
 )
 from dagster._core.storage.tags import SCHEDULE_NAME_TAG, SENSOR_NAME_TAG
 from pydantic import Field
 
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon_assets.chain.day import Checked, Event, Made, Stopped, Tried, run_day
-from odanon_assets.chain.stages import STAGES, Stage
+from odanon_assets.chain.stages import Stage, day_stages, stages_of, window_stages
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.checks.check import Check
 from odanon_assets.checks.delivery import COMPLETE
 from odanon_assets.checks.late import LATE_DATA
 from odanon_assets.derived.segments import Shown
+from odanon_assets.lake.places import DAY_STAGES
 from odanon_assets.platform.derived_assets import segment_events
 from odanon_assets.platform.lineage import Lineage
 from odanon_assets.platform.metadata import owners, report_metadata, stage_metadata, table_metadata
-from odanon_assets.platform.partitions import asset_key, daily
+from odanon_assets.platform.partitions import asset_key, partitions_of
 from odanon_assets.platform.recovery import begin, finished_days, forget_unreached, leave_to_people
 from odanon_assets.platform.resources import POOL, resource_key
 from odanon_assets.platform.resources import STAGES as PLUGIN_STAGES
@@ -55,8 +59,14 @@ from odanon_assets.watch.quiet import hush_destructors
 
 DAYS_PER_RUN = 30
 RETRY_AFTER = (10, 60, 300)  # seconds before each further try of days that met a transient trouble
-# A schedule publishes a day every day; what is later than that is shown as overdue.
-_OVERDUE = FreshnessPolicy.time_window(fail_window=timedelta(hours=50), warn_window=timedelta(hours=26))
+WINDOWS_PER_RUN = 12
+# A schedule publishes a day every day, a longer window when it is over; what is later than that is shown as overdue.
+_OVERDUE = {
+    length: FreshnessPolicy.time_window(
+        fail_window=timedelta(days=days - 1, hours=50), warn_window=timedelta(days=days - 1, hours=26)
+    )
+    for length, days in (("day", 1), ("week", 7), ("month", 31))
+}
 _TICKS = {SCHEDULE_NAME_TAG, SENSOR_NAME_TAG}  # of runs that the platform asked for by itself
 _Recorded = AssetMaterialization | AssetObservation | AssetCheckEvaluation
 
@@ -75,26 +85,39 @@ class RunOptions(Config):
 
 
 def product_assets(product: Product) -> AssetsDefinition:
-    """All stages of a product with their checks."""
+    """The stages of the days of a product with their checks: all stages, but for longer windows."""
+    return _assets(product, step_name(product), day_stages(product), DAYS_PER_RUN)
+
+
+def window_assets(product: Product) -> AssetsDefinition:
+    """The stages of the longer windows of a product with their checks."""
+    return _assets(product, window_step_name(product), window_stages(product), WINDOWS_PER_RUN)
+
+
+def _assets(product: Product, name: str, chain: tuple[Stage, ...], per_run: int) -> AssetsDefinition:
+    """Some stages that have their partitions in common."""
+    used = [stage for stage in PLUGIN_STAGES if any(stage in each.plugins for each in chain)]
+    ours = {stage.name for stage in chain}
+    of_window = chain == window_stages(product)
 
     @multi_asset(
-        name=step_name(product),
-        specs=[_spec(product, stage) for stage in STAGES],
-        check_specs=[_check_spec(product, check) for check in checks_of(product)],
-        partitions_def=daily(product),
-        backfill_policy=BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
+        name=name,
+        specs=[_spec(product, stage) for stage in chain],
+        check_specs=[_check_spec(product, check) for check in checks_of(product) if check.stage in ours],
+        partitions_def=partitions_of(product, chain[-1].name),
+        backfill_policy=BackfillPolicy.multi_run(max_partitions_per_run=per_run),
         can_subset=True,
         pool=POOL,
-        required_resource_keys={resource_key(product, name) for name in PLUGIN_STAGES},
+        required_resource_keys={resource_key(product, stage) for stage in used},
     )
     def days(context: AssetExecutionContext, config: RunOptions) -> Iterator[_Recorded]:
         trial = config.trial or product.status == "trial"
         begin(context.instance, context.run_id, trial=trial)
         hush_destructors()
-        plugins = {name: getattr(context.resources, resource_key(product, name)).plugin() for name in PLUGIN_STAGES}
+        plugins = {stage: getattr(context.resources, resource_key(product, stage)).plugin() for stage in used}
         stages = {key.path[-1] for key in context.selected_asset_keys}
         checks = {(key.asset_key.path[-1], key.name) for key in context.selected_asset_check_keys}
-        waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run))
+        waiting = sorted(set(context.partition_keys) - finished_days(context.instance, context.run, chain[-1].name))
         unasked = bool(_TICKS & context.run.tags.keys())
         stopped: dict[str, Stopped] = {}
         lineage = Lineage(product, context.log.warning)
@@ -120,20 +143,22 @@ def product_assets(product: Product) -> AssetsDefinition:
                             refused = "" if outcome.would_publish else f"trial: {outcome.sentence}"
                             context.log.info(f"{key}: trial: {outcome.sentence}\n{trace}".rstrip())
                         case Checked(check, verdict) if not (verdict.passed or check.blocking or check is LATE_DATA):
-                            announce_warning(product.product, key, f"{check.stage} {check.name}", verdict.sentence)
+                            told = part_name(product, key, of_window=of_window)
+                            announce_warning(product.product, told, f"{check.stage} {check.name}", verdict.sentence)
                     note = _note(event, note)
                     yield from (
                         _observed(product, key, event) if trial else _recorded(context.instance, product, key, event)
                     )
                 ending = _ending(stopped.get(key), last=attempt == len(RETRY_AFTER))
-                announce_end(product.product, key, refused or ending, note)
+                announce_end(product.product, part_name(product, key, of_window=of_window), refused or ending, note)
             waiting = [key for key, why in stopped.items() if why.transient]
         forget_unreached(context.instance, context.run_id)
         if unasked:  # the next ticks look again; a person who asks for a day is told that it stopped
             stopped = {key: why for key, why in stopped.items() if not why.waits}
         if stopped and not trial:
             leave_to_people(context.instance, context.run_id)
-            raise _failure(product, stopped, len(context.partition_keys))
+            what = f"{product.publish.window}s" if of_window else "days"
+            raise _failure(product, stopped, len(context.partition_keys), what)
 
     return days
 
@@ -216,12 +241,12 @@ def _recorded(
             )
 
 
-def _failure(product: Product, stopped: dict[str, Stopped], days: int) -> Failure:
-    """What the run says at its end: the bad days, each in its own words."""
+def _failure(product: Product, stopped: dict[str, Stopped], days: int, what: str) -> Failure:
+    """What the run says at its end: the bad days or windows, each in its own words."""
     first = min(stopped)
     rest = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
     return Failure(
-        description=f"{product.product}: {len(stopped)} of {days} days failed: {first}: {stopped[first].sentence}{rest}",
+        description=f"{product.product}: {len(stopped)} of {days} {what} failed: {first}: {stopped[first].sentence}{rest}",
         metadata={day: MetadataValue.text(why.sentence) for day, why in sorted(stopped.items())},
         allow_retries=False,
     )
@@ -233,7 +258,7 @@ def _spec(product: Product, stage: Stage) -> AssetSpec:
     on_trial = "" if live else "\n\nOn trial: runs publish nothing and say what publication would have said."
     return AssetSpec(
         key=asset_key(product, stage.name),
-        deps=[asset_key(product, name) for name in stage.upstream],
+        deps=[_dep(product, stage, name) for name in stage.upstream],
         skippable=True,
         group_name=product.slug,
         owners=owners(product),
@@ -245,8 +270,17 @@ def _spec(product: Product, stage: Stage) -> AssetSpec:
         },
         description=f"{stage.description}\n\nProduct: {product.title}.{on_trial}",
         metadata=table_metadata(product, stage.name),
-        freshness_policy=_OVERDUE if scheduled else None,
+        freshness_policy=_OVERDUE[product.publish.window] if scheduled else None,
     )
+
+
+def _dep(product: Product, stage: Stage, upstream: str) -> AssetDep | AssetKey:
+    """What a stage is made from; where days become windows, Dagster knows which days each window waits for."""
+    key = asset_key(product, upstream)
+    if upstream not in DAY_STAGES or stage.name in DAY_STAGES or not is_longer(product):
+        return key
+    # Days without a matrix are no partitions.
+    return AssetDep(key, partition_mapping=TimeWindowPartitionMapping(allow_nonexistent_upstream_partitions=True))
 
 
 def _check_spec(product: Product, check: Check) -> AssetCheckSpec:
@@ -255,7 +289,7 @@ def _check_spec(product: Product, check: Check) -> AssetCheckSpec:
         asset=asset_key(product, check.stage),
         blocking=check.blocking,
         description=check.description,
-        partitions_def=daily(product),
+        partitions_def=partitions_of(product, check.stage),
     )
 
 
@@ -264,6 +298,16 @@ def step_name(product: Product) -> str:
     return f"{product.slug}_day"
 
 
-def stage_keys(product: Product) -> Iterable[AssetKey]:
-    """The keys of all stages of a product."""
-    return [asset_key(product, stage.name) for stage in STAGES]
+def part_name(product: Product, key: str, *, of_window: bool) -> str:
+    """What people call the partition of a run: the day, or a longer window by its first day."""
+    return f"{product.publish.window} from {key}" if of_window else key
+
+
+def window_step_name(product: Product) -> str:
+    """The same of the step of its longer windows."""
+    return f"{product.slug}_{product.publish.window}"
+
+
+def stage_keys(product: Product, stages: Iterable[Stage] | None = None) -> list[AssetKey]:
+    """The keys of some stages of a product, or of all."""
+    return [asset_key(product, stage.name) for stage in stages or stages_of(product)]

@@ -9,11 +9,19 @@ from dagster import AssetSpec, BetaWarning, Definitions, PreviewWarning, get_dag
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.platform.assets import product_assets
+from odanon.product.windows import is_longer
+from odanon_assets.platform.assets import product_assets, window_assets
 from odanon_assets.platform.derived_assets import month_asset, month_job, segment_asset
 from odanon_assets.platform.resources import product_resources
-from odanon_assets.platform.schedules import product_job, product_schedule
-from odanon_assets.platform.sensors import alert_sensor, arrival_sensor, late_sensor, lost_run_sensor, month_sensor
+from odanon_assets.platform.schedules import product_job, product_schedule, window_job
+from odanon_assets.platform.sensors import (
+    alert_sensor,
+    arrival_sensor,
+    closing_sensor,
+    late_sensor,
+    lost_run_sensor,
+    month_sensor,
+)
 
 
 def build_definitions(products: list[Product], broken: Mapping[Path, str] | None = None) -> Definitions:
@@ -24,6 +32,8 @@ def build_definitions(products: list[Product], broken: Mapping[Path, str] | None
     for sentence in broken.values():
         get_dagster_logger().error("a product file cannot be used, and its days are not run: %s", sentence)
     jobs = {product.slug: product_job(product) for product in products}
+    longer = {product.slug: (window_job if is_longer(product) else month_job)(product) for product in products}
+    closings = [closing_sensor(product, longer[product.slug]) for product in products if is_longer(product)]
     schedules = [product_schedule(product, jobs[product.slug]) for product in products]
     arrivals = [made(product, jobs[product.slug]) for product in products for made in (arrival_sensor, late_sensor)]
     with warnings.catch_warnings():
@@ -31,14 +41,20 @@ def build_definitions(products: list[Product], broken: Mapping[Path, str] | None
         # months that begin before a product's first day as beta.
         for category in (PreviewWarning, BetaWarning):
             warnings.simplefilter("ignore", category)
-        assets = [made(product) for product in products for made in (product_assets, month_asset)]
+        # What is longer than a day is made from days: in its own window, or as a sum of published days.
+        assets = [
+            made(product)
+            for product in products
+            for made in (product_assets, window_assets if is_longer(product) else month_asset)
+        ]
     segments = [segment_asset(product) for product in products if product.segmented]
     return Definitions(
         assets=[*assets, *segments, *(_shown(path, sentence) for path, sentence in broken.items())],
-        jobs=[*jobs.values(), *(month_job(product) for product in products)],
+        jobs=[*jobs.values(), *longer.values()],
         schedules=[made for made in schedules if made is not None],
         sensors=[
             *(made for made in arrivals if made is not None),
+            *closings,
             alert_sensor(products),
             lost_run_sensor(),
             month_sensor(),

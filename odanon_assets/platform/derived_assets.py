@@ -34,7 +34,7 @@ from odanon.product import Product
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.derived.segments import Shown, shown_segments
 from odanon_assets.platform.metadata import owners
-from odanon_assets.platform.partitions import asset_key, daily, monthly
+from odanon_assets.platform.partitions import asset_key, monthly, windows
 from odanon_assets.platform.recovery import leave_to_people
 from odanon_assets.platform.resources import POOL
 from odanon_assets.stores.choice import open_store
@@ -98,7 +98,7 @@ def segment_asset(product: Product) -> AssetSpec:
         key=asset_key(product, "by_segment"),
         deps=[asset_key(product, "published")],
         partitions_def=MultiPartitionsDefinition(
-            {"day": daily(product), "segment": DynamicPartitionsDefinition(name=_dimension(product))}
+            {"day": windows(product), "segment": DynamicPartitionsDefinition(name=_dimension(product))}
         ),
         group_name=product.slug,
         owners=owners(product),

@@ -13,15 +13,15 @@ from threading import Thread
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
-from odanon.model.window import day_window
+from odanon.model.window import window_instants
 from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped
-from odanon_assets.chain.stages import STAGES
+from odanon_assets.chain.stages import stages_of
 from odanon_assets.checks.columns import TABLES
+from odanon_assets.lake.places import DAY_STAGES
 
 PATIENCE_S = 3  # how long a day waits for the collector; the client alone would try for up to 40 seconds
 _SWITCHES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__TRANSPORT", "OPENLINEAGE__TRANSPORT__TYPE")
-_UPSTREAM = {stage.name: stage.upstream for stage in STAGES}
 
 
 class _Work(NamedTuple):
@@ -100,13 +100,15 @@ def _events(product: Product, day: date, run: str, work: _Work) -> Iterator[Any]
 
     ol.set_producer("urn:odanon")
     name, space = product.product, os.environ.get("OPENLINEAGE_NAMESPACE") or "odanon"
-    window = (instant.isoformat() for instant in day_window(day, product.zone))
+    length = "day" if work.stage in DAY_STAGES else product.publish.window
+    window = (instant.isoformat() for instant in window_instants(day, product.zone, length))
     facets: dict[str, Any] = {"nominalTime": nominal_time_run.NominalTimeRunFacet(*window)}
     failed = {"errorMessage": error_message_run.ErrorMessageRunFacet(work.error, "PYTHON")} if work.error else {}
     end = ol.RunState.FAIL if failed else ol.RunState.COMPLETE
     made = [] if work.figures is None else [_output(product, space, work.stage, work.figures)]
     # A source is named by its kind alone: its path or address may hold a secret.
-    upstream = _UPSTREAM[work.stage] or (f"source.{product.source.plugin}",)
+    (needed,) = (stage.upstream for stage in stages_of(product) if stage.name == work.stage)
+    upstream = needed or (f"source.{product.source.plugin}",)
     for state, when, more, outputs in ((ol.RunState.START, work.started, {}, []), (end, work.ended, failed, made)):
         yield ol.RunEvent(
             eventType=state,

@@ -15,7 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES
+from odanon_assets.chain.stages import day_stages, stages_of
 from odanon_assets.checks.catalogue import checks_of
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.platform.recovery import attempts
@@ -85,8 +85,10 @@ def broken_samples(broken: Iterable[Path]) -> Iterator[Sample]:
 
 
 def failed_days(product: Product, instance: DagsterInstance) -> list[str]:
-    """Days that a run wanted to publish, and did not, since they were last published."""
-    return [day for day, run in attempts(product, instance).items() if run.status in _BAD]
+    """Days that a run wanted to publish, and did not, since they were last published; days and longer windows alike."""
+    last = {day_stages(product)[-1].name, stages_of(product)[-1].name}
+    tried = [attempts(product, instance, stage) for stage in sorted(last)]
+    return [day for found in tried for day, run in found.items() if run.status in _BAD]
 
 
 def _releases(product: Product) -> Iterator[Sample]:
@@ -108,7 +110,7 @@ def _releases(product: Product) -> Iterator[Sample]:
 
 
 def _stages(product: Product, instance: DagsterInstance) -> Iterator[Sample]:
-    for stage in STAGES:
+    for stage in stages_of(product):
         event = instance.get_latest_materialization_event(asset_key(product, stage.name))
         if event is None or event.asset_materialization is None:
             continue

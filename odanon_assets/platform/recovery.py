@@ -25,9 +25,10 @@ from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from dagster._core.storage.tags import RETRY_ON_ASSET_OR_OP_FAILURE_TAG
 
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES
+from odanon.product.windows import is_longer, matrix_days
+from odanon_assets.chain.stages import stages_of
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.places import default_root
+from odanon_assets.lake.places import DAY_STAGES, default_root
 from odanon_assets.platform.metadata import report_metadata, stage_metadata
 from odanon_assets.platform.partitions import asset_key
 
@@ -39,36 +40,37 @@ _LAST_STAGE = "published"
 _SILENT_S = 900  # seconds in which a run that works says which process works on it
 
 
-def finished_days(instance: DagsterInstance, run: DagsterRun) -> set[str]:
-    """The days that an earlier attempt of this run published; empty for a first attempt."""
+def finished_days(instance: DagsterInstance, run: DagsterRun, last: str = _LAST_STAGE) -> set[str]:
+    """The days of which an earlier attempt of this run made the last stage; empty for a first attempt."""
     if run.parent_run_id is None:
         return set()
     finished: set[str] = set()
     for run_id in {run.parent_run_id, run.root_run_id or run.parent_run_id}:
         for entry in instance.all_logs(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION):
             event = entry.get_dagster_event()
-            if event.asset_key is not None and event.asset_key.path[-1] == _LAST_STAGE and event.partition is not None:
+            if event.asset_key is not None and event.asset_key.path[-1] == last and event.partition is not None:
                 finished.add(event.partition)
     return finished
 
 
-def attempts(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
+def attempts(product: Product, instance: DagsterInstance, last: str = _LAST_STAGE) -> dict[str, DagsterRun]:
     """Days that a run wanted to publish, and did not, since they were last published, with the latest such run.
 
+    Of another `last` stage the same: days, or windows, that were wanted and not made.
     Runs that were deleted do not count, nor those that want nothing of the kind: trials, and what shows a withdrawal.
     """
-    found = _unpublished(product, instance)
+    found = _unpublished(product, instance, last)
     return {day: run for day, run in found.items() if WITHDRAWN_TAG not in run.tags}
 
 
 def shown_withdrawn(product: Product, instance: DagsterInstance) -> set[str]:
     """Days whose place in the UI says that what they published was taken back."""
-    return {day for day, run in _unpublished(product, instance).items() if WITHDRAWN_TAG in run.tags}
+    return {day for day, run in _unpublished(product, instance, _LAST_STAGE).items() if WITHDRAWN_TAG in run.tags}
 
 
-def _unpublished(product: Product, instance: DagsterInstance) -> dict[str, DagsterRun]:
-    """The latest run, trials apart, of each day that has not been published by it or since."""
-    key = asset_key(product, _LAST_STAGE)
+def _unpublished(product: Product, instance: DagsterInstance, last: str) -> dict[str, DagsterRun]:
+    """The latest run, trials apart, of each day of which it has not made the last stage, nor has one since."""
+    key = asset_key(product, last)
     latest = instance.event_log_storage.get_latest_asset_partition_materialization_attempts_without_materializations(
         key
     )
@@ -148,13 +150,15 @@ def forget_unreached(instance: DagsterInstance, run_id: str) -> None:
 def record_published(instance: DagsterInstance, product: Product, days: Iterable[date], *, again: bool = False) -> None:
     """Tell Dagster of published days that it does not know, as after a kill between the two or with a new instance.
 
-    `again` tells it of days that it knows and that show another release now.
+    `again` tells it of days that it knows and that show another release now. Of longer windows, `days` are their first.
     """
     lake = Lake(default_root())
-    for stage in STAGES:
+    windows = list(days)
+    for stage in stages_of(product):
         key = asset_key(product, stage.name)
         known = set() if again else instance.get_materialized_partitions(key)
-        for day in days:
+        of_days = is_longer(product) and stage.name in DAY_STAGES
+        for day in [day for window in windows for day in matrix_days(product, window)] if of_days else windows:
             path = lake.folder(product.product, stage.name, day) / "figures.json"
             if day.isoformat() not in known and path.exists():
                 figures = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""The daily run of a product: the job, and the schedule that asks each morning for the day that lies `lag` days back."""
+"""The daily run of a product: its jobs, and the schedule that asks each morning for the day that lies `lag` days back."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -16,7 +16,9 @@ from dagster import (
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from odanon.product import Product
-from odanon_assets.chain.arrival import has_matrix, waiting_days, waits_for
+from odanon.product.windows import has_matrix, is_longer, window_of
+from odanon_assets.chain.arrival import unmade, waiting_days, waits_for
+from odanon_assets.chain.stages import day_stages, window_stages
 from odanon_assets.checks.delivery import found_short
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
@@ -36,13 +38,29 @@ def acts_on(product: Product) -> str:
 
 
 def product_job(product: Product) -> UnresolvedAssetJobDefinition:
-    """All stages of a product and their checks."""
+    """All stages of a product and their checks; where windows are longer than a day, those of the days."""
+    which = "Every stage" if not is_longer(product) else "The stages of the days"
     return define_asset_job(
         name=product.slug,
-        selection=AssetSelection.assets(*stage_keys(product)),
+        selection=AssetSelection.assets(*stage_keys(product, day_stages(product))),
         tags={"product": product.product},
-        description=f"Every stage of {product.title}.",
+        description=f"{which} of {product.title}.",
     )
+
+
+def window_job(product: Product) -> UnresolvedAssetJobDefinition:
+    """The stages of the longer windows of a product and their checks."""
+    return define_asset_job(
+        name=window_job_name(product),
+        selection=AssetSelection.assets(*stage_keys(product, window_stages(product))),
+        tags={"product": product.product},
+        description=f"The stages of each {product.publish.window} of {product.title}.",
+    )
+
+
+def window_job_name(product: Product) -> str:
+    """The job that publishes what a product publishes."""
+    return f"{product.slug}_window" if is_longer(product) else product.slug
 
 
 def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> ScheduleDefinition | None:
@@ -74,7 +92,8 @@ def product_schedule(product: Product, job: UnresolvedAssetJobDefinition) -> Sch
 def _skipped(product: Product, day: date) -> str:
     """Why the day that is due is not run; empty when it is.
 
-    Without terms under arrival a day that has not come is run nevertheless, so that its failure is told.
+    Without terms under arrival a day that has not come is run nevertheless, so that its failure is told. A longer window has time
+    to wait for it.
     """
     if day < product.start:
         return f"{day} lies before the product's first day {product.start}"
@@ -82,22 +101,29 @@ def _skipped(product: Product, day: date) -> str:
         return f"{day} lies after the product's last day {product.end}"
     if not has_matrix(product, day):
         return f"{day} is no working day, and od.days is working"
-    if standing := open_store(product).standings(product.product).get(day.isoformat()):
-        return f"{day} is {standing} already"
-    why = "" if product.arrival is None else waits_for(product, lake_of(product), day)
+    window = window_of(product, day)
+    if standing := open_store(product).standings(product.product).get(window.isoformat()):
+        what = f"{day}" if not is_longer(product) else f"the {product.publish.window} of {day}"
+        return f"{what} is {standing} already"
+    if is_longer(product) and not unmade(product, lake_of(product), day):
+        return f"{day} is made already"
+    asks = product.arrival is not None or is_longer(product)
+    why = waits_for(product, lake_of(product), day) if asks else ""
     return f"{day} waits: {why}" if why else ""
 
 
 def _left(product: Product, context: ScheduleEvaluationContext, due: date) -> list[date]:
     """Days before the one that is due that waited when they were, and were not begun since or found short when they were
     read: a tick asks for them again."""
-    if product.arrival is None:
+    if product.arrival is None and not is_longer(product):
         return []
-    on_trial = product.status == "trial"
+    on_trial, last = product.status == "trial", day_stages(product)[-1].name
     begun = (
-        {*map(str, outcomes(default_root(), product.product))} if on_trial else {*attempts(product, context.instance)}
+        {*map(str, outcomes(default_root(), product.product))}
+        if on_trial
+        else {*attempts(product, context.instance, last)}
     )
-    waiting = waiting_days(product, open_store(product), due)
+    waiting = waiting_days(product, open_store(product), lake_of(product), due)
     return [day for day in waiting if day.isoformat() not in begun or found_short(product, lake_of(product), day)]
 
 

@@ -22,14 +22,16 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 from odanon.errors import OdanonError
 from odanon.notify.alert import Alert
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon.protocols import TellsState
 from odanon_assets.chain.arrival import changed_days, waiting_days, waits_for
 from odanon_assets.checks.delivery import found_short, source_state
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.recovery import WITHDRAWN_TAG, report_lost_runs
-from odanon_assets.platform.schedules import DAILY, acts_on, lake_of, told_waiting
+from odanon_assets.platform.schedules import DAILY, acts_on, lake_of, told_waiting, window_job_name
 from odanon_assets.stores.choice import open_store
+from odanon_assets.windows.closing import begun_windows, state_of, waits, window_days
 
 UI_VARIABLE = "ODANON_UI_URL"  # where people reach the Dagster UI, for links in alerts
 _RUNNING = DefaultSensorStatus.RUNNING
@@ -49,7 +51,7 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
     )
     def arrival(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
         requested = set((context.cursor or "").split())
-        waiting = waiting_days(product, open_store(product), datetime.now(product.zone).date())
+        waiting = waiting_days(product, open_store(product), lake_of(product), datetime.now(product.zone).date())
         keys = {_arrival_key(product, day): day for day in waiting}
         reasons = {key: waits_for(product, lake_of(product), day) for key, day in keys.items()}
         # A day that failed is not asked for again: people repair it and retry.
@@ -65,8 +67,10 @@ def arrival_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> Senso
 
 def _arrival_key(product: Product, day: date) -> str:
     """What names the request for a day; one that was tried is asked for again when its product goes live, and one that
-    was short when its source has changed."""
-    state = source_state(product, day) if found_short(product, lake_of(product), day) else None
+    was short, or whose longer window is open, when its source has changed."""
+    lake = lake_of(product)
+    read_before = is_longer(product) and lake.folder(product.product, "traces", day).is_dir()
+    state = source_state(product, day) if read_before or found_short(product, lake, day) else None
     again = "" if state is None else f"-{state[:12]}"
     return f"{'arrival' if product.status == 'live' else 'trial'}-{day}{again}"
 
@@ -99,9 +103,41 @@ def late_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDe
     return late
 
 
+def closing_sensor(product: Product, job: UnresolvedAssetJobDefinition) -> SensorDefinition:
+    """Asks for each longer window once its days are there, or those that its product's file asks for."""
+
+    @sensor(
+        name=f"{product.slug}_closing",
+        job=job,
+        minimum_interval_seconds=60,
+        default_status=_RUNNING,
+        description=f"{acts_on(product)} a {product.publish.window} whose days are there, or as many as publish.missing_days asks for.",
+    )
+    def closing(context: SensorEvaluationContext) -> Iterator[RunRequest | SkipReason]:
+        lake = lake_of(product)
+        known = open_store(product).standings(product.product)
+        opened = [window for window in begun_windows(product, lake) if window.isoformat() not in known]
+        days = {window: window_days(product, lake, window) for window in opened}
+        reasons = {window: waits(product, days[window], window) for window in opened}
+        ready = [window for window, why in reasons.items() if not why]
+        if not ready:
+            yield SkipReason(told_waiting(reasons))
+        # Dagster runs a key once: a window that failed is asked for again when its days have changed.
+        yield from (
+            RunRequest(
+                f"{product.status}-{window}-{state_of(product, lake, days[window])}",
+                partition_key=str(window),
+                tags=DAILY,
+            )
+            for window in ready
+        )
+
+    return closing
+
+
 def alert_sensor(products: list[Product]) -> SensorDefinition:
     """Tells the notifiers of a product's file of every failed run."""
-    by_slug = {product.slug: product for product in products}
+    by_slug = {name: product for product in products for name in (product.slug, window_job_name(product))}
 
     @run_failure_sensor(
         name="alerts",

@@ -1,7 +1,7 @@
 """How each day of a product stands, from the ledger, the lake and Dagster's records; nothing is started and no trace is read."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import pandas as pd
@@ -9,12 +9,14 @@ from dagster import DagsterInstance
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.arrival import has_matrix, waits_for
+from odanon.product.windows import after_window, has_matrix, is_longer, window_of
+from odanon_assets.chain.arrival import waits_for
 from odanon_assets.lake.lake import Lake
-from odanon_assets.lake.places import default_root
+from odanon_assets.lake.places import DAYS, default_root
 from odanon_assets.lake.trials import outcomes
 from odanon_assets.status.records import ends, late_days
 from odanon_assets.stores.choice import open_store
+from odanon_assets.windows.closing import waits, window_days
 
 _LATE = "published; more data came since, which is counted and not published"
 
@@ -34,16 +36,21 @@ class DayStatus:
 def day_statuses(
     product: Product, instance: DagsterInstance, first: date | None = None, last: date | None = None
 ) -> list[DayStatus]:
-    """The days of a product from `first` to `last`; without them, those of which something is known or that should have come."""
+    """The days of a product from `first` to `last`; without them, those of which something is known or that should have come.
+
+    Of a product with longer windows, these by their first days.
+    """
     ledger = open_store(product).ledger()
     mine = ledger[ledger["product"] == product.product]
     shown, ran, late = _shown(mine), ends(product, instance), late_days(product, instance)
     tried = outcomes(default_root(), product.product)
     real = {*mine["release_id"]}  # what a trial came to and was published since needs no word
     today = datetime.now(product.zone).date()
-    due = _span(product, first, last, today)
+    due = {window_of(product, day) for day in _span(product, first, last, today)}
     known = {*shown, *ran, *tried} if first is None and last is None else set[date]()
     lake = Lake(default_root(), trial=product.status == "trial")
+    late = {window_of(product, day) for day in late}
+    failed = ends(product, instance, DAYS) if is_longer(product) else {}
     statuses = []
     for day in sorted({*known, *due}):
         name = f"{product.product} {day}: "  # in front of many sentences, and of the line here
@@ -59,7 +66,12 @@ def day_statuses(
         elif trial is not None and (product.status == "trial" or day not in due):
             statuses.append(DayStatus(day, "trial", trial, None, trial))
         else:
-            statuses.append(DayStatus(day, "waiting", _waits(product, lake, day, today), None, trial))
+            why = (
+                _window_waits(product, lake, day, today, failed)
+                if is_longer(product)
+                else _waits(product, lake, day, today)
+            )
+            statuses.append(DayStatus(day, "waiting", why, None, trial))
     return statuses
 
 
@@ -83,6 +95,15 @@ def _span(product: Product, first: date | None, last: date | None, today: date) 
     first, last = max(first or product.start, product.start), min(last or today, today - timedelta(days=1))
     days: Iterable[date] = (first + timedelta(days=n) for n in range((last - first).days + 1))
     return {day for day in days if has_matrix(product, day)}
+
+
+def _window_waits(product: Product, lake: Lake, window: date, today: date, failed: dict[date, tuple[str, str]]) -> str:
+    """Why a longer window is not published: the days that it lacks, with what their runs said."""
+    days = window_days(product, lake, window)
+    told = {day: f"{failed[day][0]}: {failed[day][1]}" if day in failed else why for day, why in days.lacking.items()}
+    why = waits(product, replace(days, lacking=told), window) or "its days are there; nothing has asked for it yet"
+    overdue = product.schedule is not None and after_window(product, window) + product.schedule.lag < today
+    return f"overdue: {why}" if overdue else why
 
 
 def _waits(product: Product, lake: Lake, day: date, today: date) -> str:

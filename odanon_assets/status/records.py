@@ -14,9 +14,9 @@ _BAD = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 _CHECKS = 1000  # latest evaluations that are looked at
 
 
-def ends(product: Product, instance: DagsterInstance) -> dict[date, tuple[str, str]]:
-    """Days whose latest run has not published them: whether it goes on (running) or has failed, and why."""
-    runs = attempts(product, instance)
+def ends(product: Product, instance: DagsterInstance, last: str = "published") -> dict[date, tuple[str, str]]:
+    """Days whose latest run has not published them, or made another `last` stage: whether it goes on (running) or has failed, and why."""
+    runs = attempts(product, instance, last)
     told = {run.run_id: _failures(instance, run) for run in runs.values() if run.status in _BAD}
     found = {}
     for key, run in runs.items():

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
 
 _RELEASE = "string_split(filename, '/')[-2]"
-_MARGIN = timedelta(days=2)  # a window is a local day, whose bins may lie in another one in UTC
+_AFTER = timedelta(days=2)  # days of a window are local, and its bins may lie in others in UTC
+_BEFORE = timedelta(days=33)  # bins of a month may start at its end
+_BIN = ("time_bin", "day_type", "since", "until", "days")  # what manifests tell of a time bin
 Windows = Sequence[tuple[str, str, str, str]]  # product, start, standing, release
 # The columns of flows and zones where no release is left to name them.
 _NO_FLOWS = (
@@ -37,7 +39,7 @@ _NO_ZONES = (
 
 
 def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
-    """The views flows, zones, weights, tiles, releases and metrics over releases, and what became of windows."""
+    """The views flows, zones, weights, tiles, releases, metrics, bins and daily_means over releases, and what became of windows."""
     import duckdb
 
     session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
@@ -70,6 +72,7 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
     session.execute("CREATE TABLE metrics (product text, window_start date, release_id text, name text, value double)")
     if metrics:
         session.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?)", metrics)
+    _create_bins(session, manifests)
     return session
 
 
@@ -82,6 +85,26 @@ def _view_some(
         rows.project(f"{_RELEASE} AS release_id, {', '.join(columns)}").create_view(name)
     else:
         session.execute(f"CREATE TABLE {name} ({nothing})")
+
+
+def _create_bins(session: "DuckDBPyConnection", manifests: list[dict[str, Any]]) -> None:
+    """The time bins of windows longer than a day with the days behind them, and their flows as means by day."""
+    bins = [
+        (m["product"], m["window_start"], m["release_id"], *(each[name] for name in _BIN))
+        for m in manifests
+        for each in m.get("bins", ())
+    ]
+    session.execute(
+        "CREATE TABLE bins (product text, window_start date, release_id text, time_bin timestamptz, day_type text,"
+        " since text, until text, days integer)"
+    )
+    if bins:
+        session.executemany("INSERT INTO bins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", bins)
+    session.execute(
+        "CREATE VIEW daily_means AS SELECT f.product, f.window_start, f.time_bin, b.day_type, b.since, b.until, b.days,"
+        " f.segment, f.origin_zone, f.destination_zone, f.kind, f.trips, f.trips / b.days::double AS trips_per_day,"
+        " f.release_id FROM flows f JOIN bins b USING (release_id, time_bin) WHERE b.days > 0"
+    )
 
 
 def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
@@ -179,7 +202,7 @@ def _distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":
 def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:
     """Whether bins of a release may start in [since, until)."""
     start = date.fromisoformat(_manifest(folder)["window_start"])
-    return since.date() - _MARGIN <= start <= until.date() + _MARGIN
+    return since.date() - _BEFORE <= start <= until.date() + _AFTER
 
 
 # Rows by distinct zone; a reading with weights keeps releases and time bins apart, since each has its own.

@@ -45,10 +45,10 @@ from odanon_assets.stores.interface import (
     Gate,
     Standing,
     closed,
-    days_near,
     ledger_row,
     refusal,
     shares_input,
+    starts_near,
     taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
@@ -205,7 +205,7 @@ class EmbeddedStore:
         found = [
             self._manifest(name, release)
             for name in self._products()
-            for day in days_near(start, end)
+            for day in starts_near(start, end)
             for release in releases_of(self._pointer(name, day)["history"])
         ]
         manifests = [json.loads(path.read_text(encoding="utf-8")) for path in dict.fromkeys(found)]

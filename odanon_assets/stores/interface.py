@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.model.window import day_window
+from odanon.model.window import LENGTHS, window_instants, window_start
 from odanon.reconstruct.readings import AUTO
 from odanon_assets.stores.bundle import Bundle
 
@@ -151,10 +151,14 @@ def zoning_version(manifest: dict[str, Any]) -> str:
 
 def window_of(manifest: dict[str, Any]) -> tuple[datetime, datetime]:
     """The instants between which a release's trips depart; without a time zone, its day anywhere on Earth."""
-    day = date.fromisoformat(manifest["window_start"])
+    day, length = date.fromisoformat(manifest["window_start"]), manifest.get("window", "day")
+    if length not in LENGTHS:
+        raise OdanonError(
+            f"{manifest['release_id']} covers a {length}, which this version does not know; install a later one"
+        )
     if manifest.get("timezone") is None:
-        return day_window(day, _EARLIEST)[0], day_window(day, _LATEST)[1]
-    return day_window(day, ZoneInfo(manifest["timezone"]))
+        return window_instants(day, _EARLIEST, length)[0], window_instants(day, _LATEST, length)[1]
+    return window_instants(day, ZoneInfo(manifest["timezone"]), length)
 
 
 def shares_input(manifest: dict[str, Any], product: str, data_sha256: str, start: datetime, end: datetime) -> bool:
@@ -179,10 +183,11 @@ def day_locks(manifest: dict[str, Any]) -> list[str]:
     return [f"{start.date() + timedelta(days=n)}" for n in range((last - start.date()).days + 1)]
 
 
-def days_near(start: datetime, end: datetime) -> list[date]:
-    """Local days, of whatever time zone, that can overlap [start, end)."""
+def starts_near(start: datetime, end: datetime) -> list[date]:
+    """First days of windows, of whatever length and time zone, that can overlap [start, end), in order."""
     first, last = start.date() - timedelta(days=1), end.date() + timedelta(days=1)
-    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    days = (first + timedelta(days=n) for n in range((last - first).days + 1))
+    return sorted({window_start(day, length) for day in days for length in LENGTHS})
 
 
 def ledger_row(manifest: dict[str, Any], status: str) -> tuple[Any, ...]:

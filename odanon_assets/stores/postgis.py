@@ -23,10 +23,10 @@ from odanon_assets.stores.interface import (
     Standing,
     closed,
     data_locks,
-    days_near,
     ledger_row,
     refusal,
     shares_input,
+    starts_near,
     taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
@@ -232,7 +232,7 @@ class PostgisStore:
         return pd.DataFrame([ledger_row(json.loads(m), status) for m, status in rows], columns=list(LEDGER_COLUMNS))
 
     def sharing(self, product: str, data_sha256: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
-        days = days_near(start, end)
+        days = starts_near(start, end)
         with transaction(self.url) as connection:
             found = execute(
                 connection,

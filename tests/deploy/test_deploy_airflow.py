@@ -13,7 +13,7 @@ from deployment import DEPLOY
 from product_example import small_product
 
 from odanon.product import load_product
-from odanon_assets.chain.arrival import has_matrix
+from odanon.product.windows import has_matrix
 from odanon_assets.stores.embedded import EmbeddedStore
 
 sys.path.append(str(DEPLOY / "airflow"))

@@ -11,8 +11,9 @@ import pandas as pd
 from product_example import small_product
 
 from odanon.product import Product
+from odanon.product.windows import is_longer, matrix_days
 from odanon.reading.pseudonym import KEY_VARIABLE
-from odanon_assets.chain.stages import STAGES, run_stage
+from odanon_assets.chain.stages import STAGES, day_stages, run_stage, window_stages
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.publisher.act import publish_day
@@ -89,9 +90,21 @@ def made(product: Product, day: date = DAY, like: str | None = None) -> None:
         run_stage(product, stage.name, day, {name: getattr(product, name).instance for name in stage.plugins})
 
 
+def made_window(product: Product, window: date = DAY, like: str | None = None) -> None:
+    """The same for a window of several days, and for all its days."""
+    lake = Lake(default_root())
+    for day in matrix_days(product, window):
+        if like is not None:
+            shutil.copytree(lake.folder(like, "traces", day), lake.folder(product.product, "traces", day))
+        for stage in day_stages(product)[1 if like is not None else 0 :]:
+            run_stage(product, stage.name, day, {name: getattr(product, name).instance for name in stage.plugins})
+    for stage in window_stages(product)[:-1]:
+        run_stage(product, stage.name, window, {name: getattr(product, name).instance for name in stage.plugins})
+
+
 def published(product: Product, day: date = DAY) -> str:
     """Run a day to its end; the id of the release that its window then shows."""
-    made(product, day)
+    (made_window if is_longer(product) else made)(product, day)
     return str(publish(product, day)["release_id"])
 
 

@@ -4,7 +4,7 @@ Nothing of it is kept until it takes the place of what was wrong.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,19 +12,20 @@ from typing import Any
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.stages import STAGES
+from odanon.product.windows import is_longer, matrix_days
+from odanon_assets.chain.stages import Stage, day_stages, stages_of, window_stages
 from odanon_assets.checks.catalogue import OF_THE_GATE, checks_of
 from odanon_assets.checks.delivery import incomplete
 from odanon_assets.gate.decision import objections
 from odanon_assets.lake.files import link
 from odanon_assets.lake.lake import NAMES_KEY, Lake
+from odanon_assets.lake.places import DAY_STAGES
 from odanon_assets.publisher.bundle import make_bundle
 from odanon_assets.publisher.process import publish_fresh
 from odanon_assets.stores.interface import Act, Store
 from odanon_assets.watch.quiet import quiet
 
-_BEFORE_PUBLICATION = STAGES[:-1]
-_TRACES = STAGES[0].name
+_TRACES = "traces"
 
 
 @dataclass(frozen=True)
@@ -47,38 +48,55 @@ class Correction:
 
         Traces come last: until the release is visible, the source counts as changed since the day was published.
         """
-        self._take_over(stage.name for stage in _BEFORE_PUBLICATION[1:])
+        parts = list(_parts(self.product, self.beside, self.day))
+        self._take_over(part for part in parts if part[0] != _TRACES)
         publish_fresh(self.product, self.lake, self.day, act)
-        self._take_over([_TRACES])
+        self._take_over(part for part in parts if part[0] == _TRACES)
 
     def finish(self) -> bool:
         """Do what an act that was cut off after the release was visible left undone; whether there was one.
 
         The store is asked once more, since it may not have put away what was replaced.
         """
-        where = self.product.product, _TRACES, self.day
-        if not self.lake.folder(*where).is_dir() or self.lake.figures(*where) == self.beside.figures(*where):
+        name = self.product.product
+        read = [part for part in _parts(self.product, self.beside, self.day) if part[0] == _TRACES]
+        kept = [part for part in read if self.lake.folder(name, *part).is_dir()]
+        other = [part for part in kept if self.lake.figures(name, *part) != self.beside.figures(name, *part)]
+        if not other:
             return False
         publish_fresh(self.product, self.lake, self.day)
-        self._take_over([_TRACES])
+        self._take_over(other)
         return True
 
-    def _take_over(self, stages: Iterable[str]) -> None:
-        for stage in stages:
-            made = self.beside.read(self.product.product, stage, self.day)
-            with self.lake.new(self.product.product, stage, self.day) as draft:
+    def _take_over(self, parts: Iterable[tuple[str, date]]) -> None:
+        for stage, day in parts:
+            made = self.beside.read(self.product.product, stage, day)
+            with self.lake.new(self.product.product, stage, day) as draft:
                 for path in made.iterdir():
                     link(path, draft / path.name)
 
 
+def _parts(product: Product, lake: Lake, window: date) -> Iterator[tuple[str, date]]:
+    """The tables behind what a window publishes: the stage of each, and its day or the window."""
+    made = lake.days_of(product.product, window) if is_longer(product) else []
+    for stage in stages_of(product)[:-1]:
+        of_days = is_longer(product) and stage.name in DAY_STAGES
+        yield from ((stage.name, day) for day in (made if of_days else [window]))
+
+
 @contextmanager
 def correction(product: Product, lake: Lake, day: date, store: Store) -> Iterator[Correction]:
-    """Run the stages of a day beside its tables and ask the gate what it would say; call it while the day is held."""
-    if why := incomplete(product, lake, day):
+    """Run the stages of a day beside its tables and ask the gate what it would say; call it while the day is held.
+
+    Of a longer window all days are run again; those that cannot be are missing in it, which its product's file may not allow.
+    """
+    if not is_longer(product) and (why := incomplete(product, lake, day)):
         raise OdanonError(f"{product.product} {day} stays as it is: the day is not complete: {why}; wait for the rest")
     with lake.scratch() as folder:
         beside = _beside(lake, folder)
-        _run(product, beside, day)
+        if is_longer(product):
+            _run_days(product, lake, beside, matrix_days(product, day))
+        _run(product, beside, day, window_stages(product) or stages_of(product))
         with quiet():
             bundle = make_bundle(product, beside, day)
             findings = objections(product, beside, day, store, bundle)
@@ -94,10 +112,18 @@ def _beside(lake: Lake, folder: Path) -> Lake:
     return Lake(folder)
 
 
-def _run(product: Product, lake: Lake, day: date) -> None:
-    """Every stage before publication with the checks that can stop a day."""
+def _run_days(product: Product, lake: Lake, beside: Lake, days: Iterable[date]) -> None:
+    """The stages of the days of a longer window, without the days that cannot be made."""
+    for day in days:
+        with suppress(OdanonError):
+            if not incomplete(product, lake, day):
+                _run(product, beside, day, day_stages(product))
+
+
+def _run(product: Product, lake: Lake, day: date, chain: tuple[Stage, ...]) -> None:
+    """Every stage of a chain before publication with the checks that can stop a day."""
     blocking = [check for check in checks_of(product) if check.blocking and check.name not in OF_THE_GATE]
-    for stage in _BEFORE_PUBLICATION:
+    for stage in (stage for stage in chain if stage.name != "published"):
         with quiet():
             stage.run(product, lake, day, **{name: getattr(product, name).instance for name in stage.plugins})
             verdicts = [(check.name, check.run(product, lake, day)) for check in blocking if check.stage == stage.name]

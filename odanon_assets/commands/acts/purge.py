@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from odanon.errors import OdanonError
+from odanon.model.window import days_of
 from odanon.product import Product
+from odanon.product.windows import after_window, key_prefix, window_of
 from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.lake import Lake
@@ -38,15 +40,16 @@ def purge(
     if expired and chosen.publish.retention is None and chosen.retention is None:
         raise OdanonError(f"{product} keeps everything for ever; its file declares no retention nor publish.retention")
     shown = map(date.fromisoformat, store.windows(product))
-    windows = [day.date()] if day is not None else _expired(chosen, shown, today)
+    windows = [window_of(chosen, day.date())] if day is not None else _expired(chosen, shown, today)
     derived = Derived(default_root())
     derived.withdraw_stale(store, product)
     count = sum(derived.purge(store, product, window, act) for window in (*_cut_off(store, product), *windows))
     typer.echo(f"{count} windows purged")
     lake = Lake(default_root())
     lake.sweep()
-    old = _expired(chosen, lake.tried_days(product), today) if expired else windows
-    if tried := sum(lake.forget_trial(product, window, by, reason) for window in old):
+    of_windows = (each for window in windows for each in days_of(window, chosen.publish.window))
+    old = _expired(chosen, lake.tried_days(product), today) if expired else of_windows
+    if tried := sum(lake.forget_trial(product, each, by, reason) for each in old):
         typer.echo(f"trials of {tried} days deleted")
     if expired and chosen.retention is not None:
         forgotten = _forget(chosen, today - chosen.retention, act)
@@ -63,15 +66,21 @@ def _cut_off(store: Store, product: str) -> list[date]:
 
 
 def _expired(product: Product, days: Iterable[date], today: date) -> list[date]:
-    """Those of the days that are past publish.retention."""
+    """Those of the days whose windows are past publish.retention."""
     retention: timedelta | None = product.publish.retention
-    return [] if retention is None else [day for day in days if day < today - retention]
+    return [] if retention is None else [day for day in days if _over(product, day, today - retention)]
+
+
+def _over(product: Product, day: date, before: date) -> bool:
+    """Whether the window of a day ended before a date; what is kept of its days goes together."""
+    return after_window(product, window_of(product, day)) <= before
 
 
 def _forget(product: Product, before: date, act: Act) -> int:
-    """Delete what is kept of people of the days before a date; how many days there were."""
-    lake = Lake(default_root())
-    days = [day for day in lake.personal_days(product.product, product.data_sha256) if day < before]
+    """Delete what is kept of people of the windows before a date; how many days there were."""
+    lake, keys = Lake(default_root()), key_prefix(product)
+    known = lake.personal_days(product.product, product.data_sha256, keys)
+    days = [day for day in known if _over(product, day, before)]
     for day in days:
-        lake.forget(product.product, product.data_sha256, day, act.by_name, act.reason)
+        lake.forget(product.product, product.data_sha256, day, act.by_name, act.reason, keys)
     return len(days)

@@ -1,13 +1,16 @@
 """`odanon supersede`: replace what a window shows, where that isolates nobody."""
 
 import json
+from contextlib import ExitStack
 from datetime import date, datetime
 from typing import Annotated, Any
 
 import typer
 
 from odanon.errors import OdanonError
+from odanon.model.window import days_of
 from odanon.product import Product
+from odanon.product.windows import window_of
 from odanon.risk.bands import rounded
 from odanon_assets.commands.acts.correction import Correction, correction
 from odanon_assets.commands.shared import ProductName, find_product
@@ -35,7 +38,8 @@ def supersede(
 
     The day is made beside what is published. The auditor holds it against everything that was ever public of the same people: only where every difference concerns at least k of them may it take the place, for which --by and --reason are needed. Months and exports that were made from the window are withdrawn; a month whose days are all published is made again.
     """
-    chosen, window = find_product(product), day.date()
+    chosen = find_product(product)
+    window = window_of(chosen, day.date())
     store, lake = open_store(chosen), Lake(default_root())
     act = Act(by, reason) if by is not None and reason is not None else None
     if chosen.status == "trial":
@@ -44,7 +48,10 @@ def supersede(
     if standing not in ("published", "withdrawn"):
         raise OdanonError(_nothing_to_replace(product, window, standing))
     lake.sweep()
-    with lake.holding(product, window), correction(chosen, lake, window, store) as made:
+    with ExitStack() as held:
+        for each in days_of(window, chosen.publish.window):
+            held.enter_context(lake.holding(product, each))
+        made = held.enter_context(correction(chosen, lake, window, store))
         if made.release_id == store.released(product, window):
             _finish(made, store)
             return

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from odanon.errors import OdanonError
+from odanon.product.windows import window_of
 from odanon_assets.commands.shared import ByName, ProductName, Reason, find_product
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.lake import Lake
@@ -27,7 +28,8 @@ def withdraw(
 
     Months, typical days and exports that were made from it go first. Ledger, audit log and the evidence of the auditor stay: a corrected release (`odanon supersede`) is held against what was public.
     """
-    chosen, window, act = find_product(product), day.date(), Act(by, reason)
+    chosen, act = find_product(product), Act(by, reason)
+    window = window_of(chosen, day.date())
     store = open_store(chosen)
     Lake(default_root()).sweep()
     taken = Derived(default_root()).withdraw_release(store, product, window, act)

@@ -17,6 +17,7 @@ from pydantic import (
 
 from odanon import registry
 from odanon.metrics.declared import contradiction
+from odanon.model.window import Length, days_of, window_start
 from odanon.plugin import Duration
 from odanon.product.choices import (
     Anonymize,
@@ -31,6 +32,7 @@ from odanon.product.choices import (
     Zoning,
 )
 from odanon.product.clock import Bins, Clock
+from odanon.product.holidays import public_holidays
 from odanon.protocols import ListsFiles
 from odanon.reading.origin import data_sha256
 
@@ -85,6 +87,11 @@ class OD(Section):
         " `unknown` in the restricted table of pairs; they are counted and never published",
     )
     days: Literal["all", "working"] = Field("all", description="which days have a matrix; see calendar")
+    day_types: Literal["all", "working", "weekday"] = Field(
+        "all",
+        description="which days of a window longer than a day share time bins: all; working days, Saturdays, and Sundays with"
+        " holidays, each apart; or each day of the week",
+    )
 
 
 class Calendar(Section):
@@ -92,9 +99,30 @@ class Calendar(Section):
 
     weekend: list[Weekday] = Field(["saturday", "sunday"], description="days of the week without work")
     holidays: list[Day] = Field([], description="dates without work, such as 2026-05-01")
+    country: str | None = Field(
+        None,
+        pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,3})?$",
+        description="country, or a part of it, whose public holidays are days without work too, such as FR or DE-BY; told by"
+        " the package holidays",
+    )
+
+    @field_validator("country")
+    @classmethod
+    def _known_country(cls, value: str | None) -> str | None:
+        public_holidays(value, 2026)
+        return value
+
+    def is_holiday(self, day: date) -> bool:
+        return day in self.holidays or day in public_holidays(self.country, day.year)
 
     def is_working(self, day: date) -> bool:
-        return day not in self.holidays and WEEKDAYS[day.weekday()] not in self.weekend
+        return not self.is_holiday(day) and WEEKDAYS[day.weekday()] not in self.weekend
+
+    def day_type(self, day: date) -> str:
+        """What statistics tell apart: working days, Saturdays off, and all other days off."""
+        if self.is_working(day):
+            return "working"
+        return "saturday" if WEEKDAYS[day.weekday()] == "saturday" and not self.is_holiday(day) else "sunday_holiday"
 
 
 RESIDENCE = "residence"  # the segment column that comes from homes
@@ -142,7 +170,13 @@ class Publish(Section):
 
     store: str = Field("embedded", description="embedded: a folder of Parquet files; postgis; or an installed store")
     url: SecretStr | None = Field(None, description="database URL of a store that has one, as ${VARIABLE}")
-    window: Literal["day"] = Field("day", description="the span one release covers")
+    window: Length = Field(
+        "day",
+        description="the span one release covers, within which a person counts once: day, week (from Monday) or month",
+    )
+    missing_days: int = Field(
+        0, ge=0, description="how many days a longer window may lack when it is published; they are told"
+    )
     licence: str = Field("CC-BY-4.0", description="SPDX identifier of the licence of the published tables")
     retention: Duration | None = Field(
         None, description="windows older than this are deleted by `odanon purge --expired`; without it they stay"
@@ -291,6 +325,23 @@ class Product(Section):
     def _ends_after_it_starts(self) -> "Product":
         if self.end is not None and self.end < self.start:
             raise ValueError(f"end {self.end} lies before start {self.start}; swap or correct them")
+        return self
+
+    @model_validator(mode="after")
+    def _whole_windows(self) -> "Product":
+        length = self.publish.window
+        if length == "day":
+            if self.od.day_types != "all" or self.publish.missing_days:
+                raise ValueError(
+                    "od.day_types and publish.missing_days are for windows of several days; set publish.window to week or month"
+                )
+            return self
+        if self.publish.missing_days >= len(days_of(self.start, length)) // 2:
+            raise ValueError(f"publish.missing_days leaves too little of a {length}; allow fewer than half of its days")
+        if self.start != window_start(self.start, length):
+            raise ValueError(f"start {self.start} is not the first day of a {length}, and part of one is not published")
+        if self.end is not None and self.end + timedelta(days=1) != window_start(self.end + timedelta(days=1), length):
+            raise ValueError(f"end {self.end} is not the last day of a {length}, and part of one is not published")
         return self
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 Only what a reader of the release may see enters here; people appear as bands and nothing finer.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from odanon.errors import OdanonError
 from odanon.model.release import REST
 
 DEGREE_STEPS = 100_000  # outlines are kept to 1e-5 degrees, about a metre
+_DAY_TYPES = {"working": "working days", "saturday": "Saturdays", "sunday_holiday": "Sundays, holidays"}
 _DETAIL = 1_000  # bends below this fraction of a zone's extent cannot be seen and are dropped
 
 
-def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> dict[str, Any]:
+def encode_release(
+    flows: pd.DataFrame, zones: pd.DataFrame, timezone: str, told: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """The `zones`, `bins`, `segments`, `bands` and `flows` that the page's scripts read.
 
+    `told` is what the manifest of a window longer than a day says of its time bins.
     Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
     does not matter. Zones that no flow uses stay out.
     """
@@ -45,7 +50,7 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
         columns = columns.drop(columns=["spread", "rest"])  # of flows alone, what is spread are the trips
     return {
         "zones": encode_zones(used),
-        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone),
+        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
         "flows": {name: columns[name].tolist() for name in columns},
@@ -95,8 +100,19 @@ def _rings(shape: Any) -> list[list[int]]:
     return rings
 
 
-def encode_bins(starts: pd.DatetimeIndex, timezone: str) -> list[dict[str, str]]:
-    """The start of each time bin in UTC, with a short label in local time that is unique in the list."""
+def encode_bins(
+    starts: pd.DatetimeIndex, timezone: str, told: Sequence[Mapping[str, Any]] = ()
+) -> list[dict[str, str]]:
+    """The start of each time bin in UTC, with a short label in local time that is unique in the list.
+
+    A bin of several days is called by its clock times and the type of its days.
+    """
+    if told:
+        named = {pd.Timestamp(each["time_bin"]): _span_of(each) for each in told}
+        return [
+            {"start": f"{start:%Y-%m-%dT%H:%MZ}", "label": named.get(start, f"{start:%d %b %H:%MZ}")}
+            for start in starts
+        ]
     local = starts.tz_convert(timezone)
     pattern = "%H:%M"
     if local.normalize().nunique() > 1:
@@ -106,6 +122,11 @@ def encode_bins(starts: pd.DatetimeIndex, timezone: str) -> list[dict[str, str]]
     labels = labels.where(~twice, labels + local.strftime(" (UTC%z)"))
     stamps = starts.strftime("%Y-%m-%dT%H:%MZ")
     return [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
+
+
+def _span_of(told: Mapping[str, Any]) -> str:
+    clock = f"{told['since']}–{told['until']}"
+    return clock if told["day_type"] == "all" else f"{_DAY_TYPES.get(told['day_type'], told['day_type'])} {clock}"
 
 
 def _bands(column: pd.Series) -> list[str]:

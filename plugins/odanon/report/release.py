@@ -62,7 +62,7 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
     geometry in EPSG:4326; `release` is the public release record.
     """
     facts = plain(release)
-    tables = encode_release(flows, zones, facts["timezone"])
+    tables = encode_release(flows, zones, facts["timezone"], facts.get("bins", ()))
     body = Template(asset("release.html")).substitute(
         title=text(facts["title"]),
         byline=_byline(facts),
@@ -110,8 +110,8 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     )
     omitted += f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
     return (
-        f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another {when} the window that starts on"
-        f" {text(facts['window_start'])}. Each published flow has at least <strong>{in_words(rule['k'])}"
+        f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another {when} {_window(facts)}"
+        f" {text(facts['window_start'])}. {_days(facts)}Each published flow has at least <strong>{in_words(rule['k'])}"
         f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
         f"{omitted}. {_split(facts)}{_noise(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
         " stop somebody with outside knowledge from guessing that a person is in the data or where most people of"
@@ -190,6 +190,22 @@ def _risks(facts: Mapping[str, Any]) -> str:
 
 def _card(figure: str, label: str, meaning: str) -> str:
     return f"<li><strong>{text(figure)}</strong><span>{label}</span><small>{meaning}</small></li>"
+
+
+def _window(facts: Mapping[str, Any]) -> str:
+    return f"the {text(facts['window']) if 'window' in facts else 'window'} that starts on"
+
+
+def _days(facts: Mapping[str, Any]) -> str:
+    """Of a window longer than a day: what its numbers are sums of."""
+    if "window" not in facts:
+        return ""
+    missing = len(facts["missing_days"])
+    without = f" ({missing} of the window are missing)" if missing else ""
+    return (
+        f"Numbers are totals over its {in_words(facts['days'])} days{without}; a time bin adds up the same clock times of several"
+        " days, and a person counts once in it. "
+    )
 
 
 def _percent(share: float) -> str:

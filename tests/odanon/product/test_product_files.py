@@ -58,6 +58,19 @@ def test_ready_rows_need_no_stay_points_and_traces_do(tmp_path: Path, source: di
     ("changes", "expected"),
     [
         ({"end": "2020-01-01"}, "end 2020-01-01 lies before start"),
+        ({"od": {"day_types": "working"}}, "are for windows of several days; set publish.window"),
+        ({"publish": {"missing_days": 1}}, "are for windows of several days; set publish.window"),
+        ({"publish": {"window": "year"}}, "publish.window"),
+        (
+            {"start": "2026-03-02", "publish": {"window": "month"}},
+            "start 2026-03-02 is not the first day of a month, and part of one is not published",
+        ),
+        (
+            {"start": "2026-03-02", "end": "2026-03-14", "publish": {"window": "week"}},
+            "end 2026-03-14 is not the last day of a week",
+        ),
+        ({"start": "2026-03-02", "publish": {"window": "week", "missing_days": 3}}, "fewer than half of its days"),
+        ({"calendar": {"country": "XX"}}, "knows no XX; list the dates under calendar.holidays"),
         ({"anonymize": {"plugin": "atg-joint", "k": 1}}, "mine.yaml: anonymize.k = 1: too small; give 2 or more"),
         (
             {"anonymize": {"plugin": "atg-joint", "suppression": 1.5}},

@@ -96,7 +96,7 @@ def test_a_salt_that_a_kill_left_under_two_names_goes_under_both(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", die)
-        killed(lambda: Lake(default_root()).salt(product.data_sha256, DAY))
+        killed(lambda: Lake(default_root()).salt(product.data_sha256, DAY.isoformat()))
     salts = {path.read_bytes() for path in files() if "keys" in path.parts}
     assert [len(salts), len([path for path in files() if "keys" in path.parts])] == [1, 2]
     purged()

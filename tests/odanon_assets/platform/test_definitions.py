@@ -11,7 +11,7 @@ from dagster import Definitions, build_schedule_context
 from product_example import small_product
 from repository import REPOSITORY
 
-from odanon_assets.chain.arrival import has_matrix
+from odanon.product.windows import has_matrix
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.partitions import asset_key, daily, monthly
 from odanon_assets.platform.resources import resource_class

@@ -10,7 +10,7 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.chain.arrival import has_matrix
+from odanon.product.windows import has_matrix
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.launch import days_between, run_days
 from odanon_assets.platform.partitions import daily

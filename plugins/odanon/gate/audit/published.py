@@ -52,7 +52,8 @@ class Content:
 class PublishedMatrix:
     """One matrix of a release: a time window, a segment and the promise it was published under.
 
-    `source` names the data it was made from; matrices of different sources have nobody in common to tell apart.
+    `source` names the data it was made from; matrices of different sources have nobody in common to tell apart. One that adds
+    up several days has `spans`, the stretches of time on each of them in order; what lies between them is no part of it.
     `segment` is `all`, or conditions such as `sex=F` or `sex=F,age=25-64`. `load` reads the tables and is called only for matrices that
     overlap the candidate.
     """
@@ -66,6 +67,12 @@ class PublishedMatrix:
     unit: str
     load: Callable[[], Content]
     segment: str = TOTAL
+    spans: tuple[tuple[datetime, datetime], ...] = ()
+
+    @property
+    def times(self) -> tuple[tuple[datetime, datetime], ...]:
+        """The stretches of time whose trips count."""
+        return self.spans or ((self.start, self.end),)
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -91,11 +98,28 @@ class PublishedMatrix:
             self.source == other.source
             and self.start < other.end
             and other.start < self.end
+            and self._meets(other)
             and (
                 self.release_id != other.release_id
                 or all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
             )
         )
+
+    def _meets(self, other: "PublishedMatrix") -> bool:
+        """Whether some stretches of the two overlap, given that the whole times from first to last do."""
+        if not self.spans and not other.spans:
+            return True
+        mine, theirs = iter(self.times), iter(other.times)
+        (start, end), (first, last) = next(mine), next(theirs)
+        while not (start < last and first < end):
+            follower = next(mine, None) if end <= first else next(theirs, None)
+            if follower is None:
+                return False
+            if end <= first:
+                start, end = follower
+            else:
+                first, last = follower
+        return True
 
 
 def related(candidate: Iterable[PublishedMatrix], others: Iterable[PublishedMatrix]) -> list[PublishedMatrix]:
