@@ -202,7 +202,7 @@ def _distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":
 def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:
     """Whether bins of a release may start in [since, until)."""
     start = date.fromisoformat(_manifest(folder)["window_start"])
-    return since.date() - _BEFORE <= start <= until.date() + _AFTER
+    return since.date() <= start + _BEFORE and start - _AFTER <= until.date()
 
 
 # Rows by distinct zone; a reading with weights keeps releases and time bins apart, since each has its own.

@@ -130,7 +130,7 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
     for how, beside in (("fitted", weights), ("prior", tiles)):
         assert read[how] == pytest.approx(flow_between(flows, zones, part, EVERYWHERE, how, beside), rel=1e-7)
     inside = {name for names in zones["tiles"] for name in names}
-    assert tiles["tile"].tolist() == sorted({*people(900, hours=HOURS)["origin"]} & inside)  # those that the file names
+    assert tiles["tile"].tolist() == sorted({*people(500, hours=HOURS)["origin"]} & inside)  # those that the file names
     assert read.pop("auto") == read[told["reading"]]
     assert len({round(value, 3) for value in read.values()}) == 3
     assert store.problems(release) == []
