@@ -54,6 +54,7 @@ class AtgLattice(Anonymizer):
             {"algorithm": "atg-lattice", **parameters_of(self)},
             figures,
             pair_rest=shown & ~is_flow,
+            pair_time=None if od.time is None else np.where(shown, settled.time[settled.owner], -1),
             contribution_cap=self.contribution_cap,
         )
 
