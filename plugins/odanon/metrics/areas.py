@@ -10,7 +10,7 @@ import pandas as pd
 
 from odanon.geo.h3steps import cells_within
 from odanon.metrics.measured import Measured
-from odanon.metrics.volumes import Volumes, named, unnamed
+from odanon.metrics.volumes import Volumes, named, rows_by_bin, unnamed
 from odanon.model.areas import Areas
 from odanon.model.figure import Figure
 from odanon.model.geometry import h3_names
@@ -112,7 +112,7 @@ class _Places:
         )
 
     def error(self, n: int, od: ODMatrix, layout: Layout, seen: Volumes) -> float:
-        """The sum of |estimate - truth| between n regions."""
+        """The sum of |estimate - truth| between n regions, bin by bin where there are times."""
         from scipy.sparse import csr_array
 
         region = np.split(bisected(self.x, self.y, self.traffic, n), self.first[1:-1])
@@ -120,11 +120,20 @@ class _Places:
         tiles = [np.zeros((size, n)) for size in sizes]
         for side in (0, 1):
             np.add.at(tiles[side], (self.area[side], region[2 + side]), self.weight[side])
-        spread = csr_array((layout.layered(seen.flow), (layout.origin, layout.destination)), shape=tuple(sizes))
-        estimate = tiles[0].T @ (spread @ tiles[1])
-        truth = np.zeros((n, n))
-        np.add.at(truth, (region[0][od.pairs.origin], region[1][od.pairs.destination]), seen.pair)
-        return float(np.abs(estimate - truth).sum())
+        density, pairs, error = layout.layered(seen.flow), od.pairs, 0.0
+        bins: list[tuple[Ints | slice, Ints | slice, float]] = [(slice(None), slice(None), 1.0)]
+        if od.times is not None:
+            inside = rows_by_bin(seen.release, len(od.times))
+            bins = [
+                (rows, np.flatnonzero(pairs.time == at), float(od.times.weight[at])) for at, rows in enumerate(inside)
+            ]
+        for rows, mine, length in bins:
+            where = layout.origin[rows], layout.destination[rows]
+            spread = csr_array((density[rows] * length, where), shape=tuple(sizes))
+            estimate, truth = tiles[0].T @ (spread @ tiles[1]), np.zeros((n, n))
+            np.add.at(truth, (region[0][pairs.origin[mine]], region[1][pairs.destination[mine]]), seen.pair[mine])
+            error += float(np.abs(estimate - truth).sum())
+        return error
 
 
 def _inside(areas: Areas, tree: Hierarchy) -> tuple[Ints, Floats, Floats]:

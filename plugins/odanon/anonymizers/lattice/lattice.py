@@ -1,4 +1,4 @@
-"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side (ALGORITHMS, ATG-Lattice)."""
+"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side or in time (ALGORITHMS, ATG-Lattice)."""
 
 from typing import ClassVar, Literal
 
@@ -32,6 +32,7 @@ class AtgLattice(Anonymizer):
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
+    timed: ClassVar[bool] = True
     why_not: ClassVar[str] = "atg-lattice tells what is left out as rests"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
