@@ -1,7 +1,7 @@
 """The fourth stage: trips per time bin and pair of tiles, with their people; and how later stages read them."""
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.times import Times
+from odanon.model.window import day_window
 from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
@@ -293,9 +295,36 @@ def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
 
 
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
-    """The matrix of each time bin that has trips."""
-    for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield moment(time_bin), bin_matrix(rows, tree)
+    """The matrix of each time bin that has trips, or of the whole window where time is adaptive."""
+    times = window_times(product, day)
+    for at, rows in rows_by_matrix(read_rows(lake, product, day), times).items():
+        yield at, bin_matrix(rows, tree) if times is None else window_matrix(rows, tree, times)
+
+
+def window_times(product: Product, day: date) -> Times | None:
+    """The bins of a window that is released in time; None where every row is of one bin."""
+    if product.od.time == "fixed":
+        return None
+    starts = [moment(at).replace(tzinfo=UTC) for at in bin_instants(day, product.zone, product.od.bin)]
+    ends = [*starts[1:], day_window(day, product.zone)[1]]
+    return Times.of(list(zip(starts, ends, strict=True)), [start.astimezone(product.zone) for start in starts])
+
+
+def rows_by_matrix(rows: pd.DataFrame, times: Times | None) -> dict[datetime, pd.DataFrame]:
+    """The rows of every matrix of a window, by the start of its time."""
+    if times is not None:
+        return {times.start[0]: rows} if len(rows) else {}
+    return {moment(at): part for at, part in rows.groupby("time_bin", sort=True)}
+
+
+def window_matrix(rows: pd.DataFrame, tree: Hierarchy, times: Times) -> ODMatrix:
+    """The matrix of a whole window, each row with its bin."""
+    bins = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(rows["time_bin"]))
+    if (bins < 0).any():
+        raise OdanonError(f"{int((bins < 0).sum())} OD rows are of no time bin of their window; run its stage od again")
+    person, weight = (name if name in rows else None for name in ("person", "weight"))
+    told = rows.assign(bin=bins)
+    return ODMatrix.from_frame(told, tree, tree, person=person, weight=weight, time="bin", times=times)
 
 
 def bin_matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:

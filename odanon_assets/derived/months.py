@@ -92,7 +92,7 @@ def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.Dat
     release = flows["release_id"].iloc[0] if len(flows) else ""
     area = zones[zones["release_id"] == release].set_index("zone_id")["area"]
     return flows.assign(
-        clock=flows["time_bin"].dt.tz_convert(product.zone).dt.strftime("%H:%M"),
+        clock=flows["time_start"].dt.tz_convert(product.zone).dt.strftime("%H:%M"),
         origin_zone=flows["origin_zone"].map(area),
         destination_zone=flows["destination_zone"].map(area),
     )

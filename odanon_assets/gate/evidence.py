@@ -20,6 +20,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon import registry
+from odanon.model.files.times import TIMES, read_times
+from odanon.model.times import Times
 from odanon.model.window import day_window
 from odanon.product import Product
 from odanon.reading.origin import alike
@@ -43,6 +45,11 @@ class Tables:
     folder: Path  # flows, areas, assignment and, for products with segments, SEGMENTS
     overlapping: bool  # whether flows may share tile pairs; the assignment then says in which one a pair counts
     leaves_out: bool  # whether pairs between the areas of a flow may be left out of it; the assignment says which
+
+    @property
+    def times(self) -> Times | None:
+        """The bins of a release in time; None where every flow is of one bin."""
+        return read_times(self.folder / TIMES) if (self.folder / TIMES).is_file() else None
 
     @classmethod
     def of_day(cls, product: Product, lake: Lake, day: date) -> "Tables":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from odanon.gate.verifier import Finding
+from odanon.model.files.times import TIMES
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
 from odanon.reconstruct.prior import read_weights
@@ -32,10 +33,13 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         "hierarchy": origin["hierarchy"],
         "odanon": version("odanon"),
     }
-    told = {}
+    told: dict[str, Any] = {}
+    if (lake.read(product.product, "anonymized", day) / TIMES).is_file():
+        told["time"] = "adaptive"
+        identity |= told
     if product.publish.perturb is not None:
         told["perturb"] = TABLE.told(parameters["k"])
-        identity |= told
+        identity |= {"perturb": told["perturb"]}
     if (weights := product.zoning.weights) is not None:
         told["weights"] = {"columns": read_weights(weights).names, "sha256": sha256(weights)}
         identity |= {"weights": told["weights"]}

@@ -1,6 +1,7 @@
 """Releases as the auditor reads them: a matrix for each time bin and segment, over the tables that are kept."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
+from odanon.model.times import Times
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 
@@ -18,7 +20,11 @@ _NEEDED = {"algorithm", "k", "unit", "zoning"}
 
 def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
     """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
-    names = [TOTAL, *_segments(tables)]
+    names, times = [TOTAL, *_segments(tables)], tables.times
+    if times is not None:  # one matrix of the whole window, which has no segments
+        told = tuple(zip(times.start, times.end, strict=True))
+        whole = _matrix(facts, times.start[0], times.end[-1], TOTAL, lambda: _content(tables, times.start[0], TOTAL))
+        return [replace(whole, bins=told)]
 
     def matrix(start: datetime, end: datetime, label: str) -> PublishedMatrix:
         segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
@@ -75,8 +81,9 @@ def _conditions(label: str, attributes: list[str]) -> str:
 
 def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
     """What one segment of a time bin shows: its part of the flows that are split, or all that are not."""
-    here = [("time_bin", "==", pd.Timestamp(time_bin))]
-    rows = pd.read_parquet(tables.rows, filters=here if label == TOTAL else [*here, ("segment", "==", label)])
+    here, times = [("time_bin", "==", pd.Timestamp(time_bin))], tables.times
+    kept = here if times is None else None
+    rows = pd.read_parquet(tables.rows, filters=kept if label == TOTAL else [*here, ("segment", "==", label)])
     areas = pd.read_parquet(tables.folder / "areas.parquet", filters=here)
     tiles = areas.explode("tiles").rename(columns={"tiles": "tile"})
     flows = pd.read_parquet(tables.folder / "flows.parquet", filters=here)
@@ -93,4 +100,12 @@ def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))
     origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in ENDS)
     rows = rows.rename(columns={"time_bin": "time"})
-    return Content(flows[shown], origin, destination, rows, assignment, beside=flows[~shown])
+    intervals = None if times is None else _bins_of(tiles[tiles["side"] == "time"], times)
+    return Content(flows[shown], origin, destination, rows, assignment, beside=flows[~shown], times=intervals)
+
+
+def _bins_of(intervals: pd.DataFrame, times: Times) -> pd.DataFrame:
+    """Intervals with the starts of their bins, as rows tell them."""
+    start = dict(zip(times.tree.label[times.tree.tiles], times.start, strict=True))
+    tile = pd.to_datetime(intervals["tile"].map(start), utc=True)
+    return pd.DataFrame({"area": intervals["area"], "tile": tile}).reset_index(drop=True)

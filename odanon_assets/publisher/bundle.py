@@ -32,7 +32,7 @@ from odanon.report.release import render_release
 from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
-from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of
+from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of, time_bins
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
@@ -40,6 +40,7 @@ from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 
 # What plugins of other packages have told earlier stages, since none of them runs here.
 DECLARED = "declared.json"  # beside the metrics: the figures that they declare
+_INSTANT = "datetime64[us, UTC]"
 TILES = "tiles.parquet"  # beside the hierarchy: where the tiles of their zonings are
 
 
@@ -50,7 +51,8 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     release, parameters = facts["release_id"], made["parameters"]
     tree = from_parquet(lake.read(name, "hierarchy", day) / "tree.parquet")
     flows = public_flows(product, lake, day, release, parameters)
-    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
+    times = Tables.of_day(product, lake, day).times
+    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters, times)
     zones = release_zones(releases.values(), tree, _tiles(product, lake, day, tree))
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
@@ -107,11 +109,13 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             flows, pd.read_parquet(Tables.of_day(product, lake, day).rows), whole, assignment, parameters["k"]
         )
     estimated = parameters["unit"] == "population"
+    start, end = _times(product, lake, day, flows)
     return pd.DataFrame(
         {
             "product": product.product,
             "window_start": day,
-            "time_bin": flows["time_bin"],
+            "time_start": start,
+            "time_end": end,
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
@@ -121,6 +125,16 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "release_id": release,
         }
     )
+
+
+def _times(product: Product, lake: Lake, day: date, flows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """When the time of each flow starts and ends: its bin's, or its interval's."""
+    tables = Tables.of_day(product, lake, day)
+    if (times := tables.times) is not None:
+        start, end = times.bounds(flows["time"])
+        return pd.Series(start, dtype=_INSTANT), pd.Series(end, dtype=_INSTANT)
+    ends = {pd.Timestamp(first): pd.Timestamp(last) for first, last, *_ in time_bins(product, tables, day)}
+    return flows["time_bin"], flows["time_bin"].map(ends).astype(_INSTANT)
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:

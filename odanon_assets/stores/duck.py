@@ -24,7 +24,7 @@ _MARGIN = timedelta(days=2)  # a window is a local day, whose bins may lie in an
 Windows = Sequence[tuple[str, str, str, str]]  # product, start, standing, release
 # The columns of flows and zones where no release is left to name them.
 _NO_FLOWS = (
-    "product text, window_start date, time_bin timestamptz, segment text, origin_zone text, destination_zone text,"
+    "product text, window_start date, time_start timestamptz, time_end timestamptz, segment text, origin_zone text, destination_zone text,"
     " kind text, trips bigint, spread double, spread_fitted double, spread_prior double, persons_band text,"
     " release_id text"
 )
@@ -76,13 +76,18 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
 
 
 def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
-    """The flows of all releases; those of files that are older than rests are flows, read evenly."""
+    """The flows of all releases; those of files that are older than rests are flows, read evenly, and than ends of bins have none."""
     session.read_parquet(files, union_by_name=True).create_view("flow_files")
     known = set(session.view("flow_files").columns)
     columns = {name: name for name in FLOW_COLUMNS}
     columns["kind"] = "coalesce(kind, 'flow') AS kind" if "kind" in known else "'flow' AS kind"
     columns["spread"] = "coalesce(spread, trips) AS spread" if "spread" in known else "trips::double AS spread"
     columns |= {name: f"NULL::double AS {name}" for name in ("spread_fitted", "spread_prior") if name not in known}
+    if "time_bin" in known:
+        start = "coalesce(time_start, time_bin)" if "time_start" in known else "time_bin"
+        columns["time_start"] = f"{start} AS time_start"
+    if "time_end" not in known:
+        columns["time_end"] = "NULL::timestamptz AS time_end"
     session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
@@ -124,14 +129,15 @@ def matrix_over(
     shares = zone_shares(zones, areas)
     session = session_over(chosen)
     session.register("names", names)
+    session.execute("CREATE TABLE asked AS SELECT ?::timestamptz AS since, ?::timestamptz AS until", [since, until])
     parts = []
     for how in sorted({*readings.values()}):
         session.register("read", pd.DataFrame({"release_id": [name for name, each in readings.items() if each == how]}))
-        flows = session.execute(_VOLUME[how == EVEN].format(spread=spread_column(how)), [since, until]).df()
+        flows = session.execute(_VOLUME[how == EVEN].format(spread=spread_column(how))).df()
         if how == EVEN:
             parts.append(spread(flows, zones, shares))
             continue
-        weights = session.execute(_WEIGHTS, [how, since, until]).df()
+        weights = session.execute(_WEIGHTS, [how]).df()
         if len(weights):
             size = pd.Series(ground(zones.geometry.to_numpy()), index=zones["zone_id"].to_numpy())
             parts.append(spread(flows, zones, shares, reading=how, weights=weights, size=size))
@@ -140,26 +146,38 @@ def matrix_over(
 
 
 def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:
-    """Whether bins of a release may start in [since, until)."""
+    """Whether times of a release may lie in [since, until)."""
     start = date.fromisoformat(_manifest(folder)["window_start"])
     return since.date() - _MARGIN <= start <= until.date() + _MARGIN
 
 
 # Rows by distinct zone; a reading with weights keeps releases and time bins apart, since each has its own.
 _BY_ZONE = (
-    "SELECT {keys} o.zone AS origin_zone, d.zone AS destination_zone, sum(f.{{spread}}) AS {{spread}}"
-    " FROM flows f JOIN read USING (release_id)"
+    "SELECT {keys} o.zone AS origin_zone, d.zone AS destination_zone, sum(f.{{spread}} * {share}) AS {{spread}}"
+    " FROM flows f CROSS JOIN asked JOIN read USING (release_id)"
     " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
     " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
-    " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL"
+    " WHERE f.time_start < asked.until AND coalesce(f.time_end, f.time_start + INTERVAL 1 MICROSECOND) > asked.since"
+    " GROUP BY ALL ORDER BY ALL"
 )
-_VOLUME = {True: _BY_ZONE.format(keys=""), False: _BY_ZONE.format(keys="f.release_id, f.time_bin,")}
+# Rows are spread evenly over their time; those that are older than ends of bins count where they start.
+_SHARE = (
+    "CASE WHEN f.time_end IS NULL OR (f.time_start >= asked.since AND f.time_end <= asked.until) THEN 1.0"
+    " ELSE (epoch(least(f.time_end, asked.until)) - epoch(greatest(f.time_start, asked.since)))"
+    " / (epoch(f.time_end) - epoch(f.time_start)) END"
+)
+_VOLUME = {
+    True: _BY_ZONE.format(keys="", share=_SHARE),
+    False: _BY_ZONE.format(keys="f.release_id, f.time_start AS time_bin,", share=_SHARE),
+}
 _WEIGHTS = (
     "SELECT w.release_id, w.time_bin, w.reading, w.side, z.zone AS zone_id, a.zone AS around, w.weight"
     " FROM weights w JOIN read USING (release_id)"
     " JOIN names z ON z.release_id = w.release_id AND z.zone_id = w.zone_id"
     " LEFT JOIN names a ON a.release_id = w.release_id AND a.zone_id = w.around"
-    " WHERE w.reading = ? AND w.time_bin >= ?::timestamptz AND w.time_bin < ?::timestamptz ORDER BY ALL"
+    " CROSS JOIN asked WHERE w.reading = ? AND w.time_bin < asked.until AND w.time_bin >= coalesce("
+    "(SELECT max(b.time_bin) FROM weights b JOIN read USING (release_id) WHERE b.time_bin <= asked.since), asked.since)"
+    " ORDER BY ALL"
 )
 
 

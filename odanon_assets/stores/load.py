@@ -25,7 +25,10 @@ _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
-_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8")}
+_BINARY_TYPES = {
+    **dict.fromkeys(("time_start", "time_end", "trips"), ">i8"),
+    **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8"),
+}
 
 
 def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
@@ -136,7 +139,8 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
     table = bundle.flows
     numbers = {
         "release_no": np.full(len(table), release_no),
-        "time_bin": _microseconds(table["time_bin"]),
+        "time_start": _microseconds(table["time_start"]),
+        "time_end": _microseconds(table["time_end"]),
         "origin_no": _numbered(table["origin_zone"], zone_no),
         "destination_no": _numbered(table["destination_zone"], zone_no),
         "trips": table["trips"].to_numpy(),
@@ -148,7 +152,7 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
         if (spread := table[spread_column(reading)]).notna().all():
             numbers[spread.name] = spread.to_numpy()
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
-    order = np.lexsort([numbers[name] for name in ("time_bin", "destination_no", "origin_no")])
+    order = np.lexsort([numbers[name] for name in ("time_start", "destination_no", "origin_no")])
     texts = table[["segment", "kind", "persons_band"]].iloc[order]
     columns = ", ".join([*numbers, *texts.columns])
     cursor = connection.connection.cursor()

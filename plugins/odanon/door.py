@@ -178,7 +178,9 @@ def _judged(
 ) -> tuple[Release, list[Finding]]:
     """A release under the names that its areas should have, its pairs in their order, and the rules that it breaks."""
     rows = rows_of(od, origins, destinations)
-    if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable, times=od.times):
+    if findings := misshapen(
+        made, origins, destinations, weighted="weight" in rows and author.verifiable, times=od.times
+    ):
         return made, findings
     release = redrawn(made, origins, destinations, None if od.times is None else od.times.tree)
     flow = listed_flows(made.assignment, od, origins, destinations)

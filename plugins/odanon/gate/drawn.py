@@ -34,9 +34,7 @@ def named_intervals(told: Areas, times: Hierarchy) -> Areas | None:
     return None if (node < 0).any() else Areas.from_nodes(times, node)
 
 
-def redrawn(
-    release: Release, origins: Hierarchy, destinations: Hierarchy, times: Hierarchy | None = None
-) -> Release:
+def redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy, times: Hierarchy | None = None) -> Release:
     """The release under the names, sizes and levels that its areas should have, without the areas that no flow uses.
 
     Areas that turn out to have one name are one area: they are named after their tiles. Intervals are those of the tree over the bins.

@@ -1,6 +1,6 @@
 """The time bins of a window and the tree over them (ALGORITHMS, Time as a third tree)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -29,12 +29,20 @@ class Times:
     start: tuple[datetime, ...]
     end: tuple[datetime, ...]
     tree: Hierarchy
+    clock: tuple[datetime, ...] = ()  # local time at which each bin starts
+    seconds: tuple[int, ...] = ()  # how long each bin is, on all the days that it adds up
 
     @classmethod
-    def of(cls, bins: Sequence[tuple[datetime, datetime]], clock: Sequence[datetime] | None = None) -> "Times":
+    def of(
+        cls,
+        bins: Sequence[tuple[datetime, datetime]],
+        clock: Sequence[datetime] | None = None,
+        seconds: Sequence[int] | None = None,
+    ) -> "Times":
         """Bins (start, end) that follow one another; `clock` is the local time at which each starts, by itself if not given.
 
-        Bins lie in one interval of 1, 3, 6 or 12 hours, a day or a week if the local clock says so.
+        Bins lie in one interval of 1, 3, 6 or 12 hours, a day or a week if the local clock says so. `seconds` are given where
+        bins add up several days.
         """
         if not bins:
             raise OdanonError("there are no time bins; give at least one")
@@ -42,7 +50,8 @@ class Times:
         if any(first >= last for first, last in bins) or any(a > b for a, b in zip(end, start[1:], strict=False)):
             raise OdanonError("time bins must end after they start and follow one another without overlap")
         local = start if clock is None else tuple(clock)
-        return cls(start, end, _tree(start, end, local))
+        length = tuple(round((last - first) / _SECOND) for first, last in bins) if seconds is None else tuple(seconds)
+        return cls(start, end, _tree(start, end, local, length), local, length)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -52,10 +61,18 @@ class Times:
         """|t| of every bin."""
         return self.tree.n_tiles[self.tree.tiles]
 
+    def bounds(self, labels: Iterable[str]) -> tuple[list[datetime], list[datetime]]:
+        """When the intervals of some labels start and end."""
+        node = {label: number for number, label in enumerate(self.tree.label.tolist())}
+        at = [node[label] for label in labels]
+        first, last = self.tree.tile_start[at], self.tree.tile_end[at] - 1
+        return [self.start[number] for number in first.tolist()], [self.end[number] for number in last.tolist()]
 
-def _tree(start: Sequence[datetime], end: Sequence[datetime], local: Sequence[datetime]) -> Hierarchy:
+
+def _tree(
+    start: Sequence[datetime], end: Sequence[datetime], local: Sequence[datetime], seconds: Sequence[int]
+) -> Hierarchy:
     """Bins are merged level by level; an interval that holds one only is that one."""
-    seconds = [round((last - first) / _SECOND) for first, last in zip(start, end, strict=True)]
     part = gcd(*seconds)
     label, parent, length = [], [], []
     # (first bin, end, local start, position) of the intervals at hand

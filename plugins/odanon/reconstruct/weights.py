@@ -36,12 +36,15 @@ def no_weights() -> pd.DataFrame:
 def weigh(
     flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None = None
 ) -> Weighted:
-    """All weights of public rows; none where an area is no zone of the tree, as a box is not.
+    """All weights of public rows; none where an area is no zone of the tree, as a box is not, nor where times of rows overlap.
 
-    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
+    `flows` has time_start, time_end, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
     nodes of the tree come. `prior` holds the public weight of every node of the tree, for either side.
     """
-    if not zones["zone_id"].isin(tree.label).all():
+    ends = flows.groupby("time_start")["time_end"].nunique()
+    bounds = flows[["time_start", "time_end"]].drop_duplicates().sort_values("time_start")
+    in_turn = (ends <= 1).all() and (bounds["time_end"].iloc[:-1].array <= bounds["time_start"].iloc[1:].array).all()
+    if not in_turn or not zones["zone_id"].isin(tree.label).all():
         return Weighted(no_weights(), {})
     places = Places.of(flows, tree)
     tables: list[pd.DataFrame] = []
@@ -103,7 +106,7 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
     names = zones["zone_id"].astype("str")
     node = pd.Index(tree.label).get_indexer(pd.Index(names))
     ends = [pd.Index(names).get_indexer(pd.Index(places.cells[f"{side}_zone"].astype("str"))) for side in SIDES]
-    code, bins = pd.factorize(places.cells["time_bin"], sort=True)
+    code, bins = pd.factorize(places.cells["time_start"], sort=True)
     total = places.total
     for number, time_bin in enumerate(bins):
         rows = np.flatnonzero(code == number)
@@ -112,7 +115,7 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
         around = places.around[rows]
         yield _Bin(
             time_bin,
-            places.cells["time_bin"].dtype,
+            places.cells["time_start"].dtype,
             rows,
             (names.iloc[used[0]], names.iloc[used[1]]),
             (node[used[0]], node[used[1]]),

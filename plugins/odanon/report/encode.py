@@ -16,17 +16,18 @@ _DETAIL = 1_000  # bends below this fraction of a zone's extent cannot be seen a
 
 
 def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> dict[str, Any]:
-    """The `zones`, `bins`, `segments`, `bands` and `flows` that the page's scripts read.
+    """The `zones`, `bins`, `spans`, `segments`, `bands` and `flows` that the page's scripts read.
 
-    Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
+    A row of several bins is one for each of them, with the part of its trips that an even spread over its time gives it; `spans` then
+    says what time the whole row is of. Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
     does not matter. Zones that no flow uses stay out.
     """
     if flows.empty:
         raise OdanonError("the release has no flows, so there is nothing to report; check the input of this window")
     used = zones_in_use(flows, zones)
     zone_ids = pd.Index(used["zone_id"].astype(str))
-    starts = pd.to_datetime(flows["time_bin"], utc=True)
-    bin_code, bin_starts = pd.factorize(starts, sort=True)
+    flows, spans = _by_bin(flows, timezone)
+    bin_code, bin_starts = pd.factorize(flows["time_start"], sort=True)
     segment_code, segments = pd.factorize(flows["segment"].astype("str").fillna(""), sort=True)
     bands = _bands(flows["persons_band"])
     columns = pd.DataFrame(
@@ -35,10 +36,11 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
             "segment": segment_code,
             "o": zone_ids.get_indexer(pd.Index(flows["origin_zone"].astype(str))),
             "d": zone_ids.get_indexer(pd.Index(flows["destination_zone"].astype(str))),
-            "trips": flows["trips"].round(1).to_numpy(),
-            "spread": flows["spread"].round(1).to_numpy(),
+            "trips": flows["trips"].round(1 if spans is None else 3).to_numpy(),
+            "spread": flows["spread"].round(1 if spans is None else 3).to_numpy(),
             "rest": (flows["kind"] == REST).to_numpy(int),
             "band": pd.Index(bands).get_indexer(pd.Index(flows["persons_band"])),  # -1 where people are not known
+            **({} if spans is None else {"span": flows["span"].to_numpy()}),
         }
     ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
     if not columns["rest"].any():
@@ -46,10 +48,40 @@ def encode_release(flows: pd.DataFrame, zones: pd.DataFrame, timezone: str) -> d
     return {
         "zones": encode_zones(used),
         "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone),
+        **({} if spans is None else {"spans": spans}),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
         "flows": {name: columns[name].tolist() for name in columns},
     }
+
+
+def _by_bin(flows: pd.DataFrame, timezone: str) -> tuple[pd.DataFrame, list[str] | None]:
+    """Rows of single bins, with the number of the span of time that each is a part of; and the spans, None where all are bins.
+
+    Bins are what lies between two moments at which the time of some row starts or ends. Trips are spread evenly.
+    """
+    start, end = (pd.to_datetime(flows[name], utc=True) for name in ("time_start", "time_end"))
+    edges = pd.DatetimeIndex(pd.concat([start, end]).unique()).sort_values()
+    first, last = edges.get_indexer(pd.DatetimeIndex(start)), edges.get_indexer(pd.DatetimeIndex(end))
+    times = np.unique(np.column_stack([first, last]), axis=0)
+    if end.isna().any() or (times[:-1, 1] <= times[1:, 0]).all():
+        return flows.assign(time_start=start), None
+    span, spans = pd.factorize(pd.Series(list(zip(start, end, strict=True))), sort=True)
+    row = np.repeat(np.arange(len(flows)), last - first)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
+    share = ((edges[place + 1] - edges[place]) / (end - start).array[row]).to_numpy()
+    parts = flows.iloc[row].assign(time_start=edges[place], span=span[row])
+    parts["trips"], parts["spread"] = parts["trips"] * share, parts["spread"] * share
+    labels = [_span(*(moment.tz_convert(timezone) for moment in pair)) for pair in spans]
+    return parts.reset_index(drop=True), labels
+
+
+def _span(start: pd.Timestamp, end: pd.Timestamp) -> str:
+    """A stretch of local time; midnight at its end is 24:00."""
+    if end == end.normalize() and (end - pd.Timedelta(1)).normalize() == start.normalize():
+        return f"{start:%H:%M}–24:00"
+    same = start.normalize() == end.normalize()
+    return f"{start:%H:%M}–{end:%H:%M}" if same else f"{start:%d %b %H:%M} – {end:%d %b %H:%M}"
 
 
 def zones_in_use(flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:

@@ -99,9 +99,9 @@ def _weighed(
     flows: pd.DataFrame, tree: Hierarchy, prior: tuple[Floats, Floats] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The flows with what each adds under weights of tiles, where areas are zones; and the weights."""
-    public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone", "time": "time_bin"})
-    if "time" not in flows:
-        public["time_bin"] = 0
+    public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
+    code, bins = pd.factorize(flows["time"], sort=True) if "time" in flows else (np.zeros(len(flows), np.int64), None)
+    public = public.assign(time_start=code, time_end=code + 1)
     used = pd.concat([public["origin_zone"], public["destination_zone"]]).unique()
     nodes = pd.Index(tree.label).get_indexer(pd.Index(used))
     nodes = np.sort(nodes) if (nodes >= 0).all() else nodes[:0]
@@ -109,6 +109,8 @@ def _weighed(
         return flows, no_weights()
     weighted = weigh(public, pd.DataFrame({"zone_id": tree.label[nodes], "n_tiles": tree.n_tiles[nodes]}), tree, prior)
     table = weighted.table.rename(columns={"time_bin": "time"})
+    if bins is not None:
+        table["time"] = bins.take(table["time"].to_numpy(np.int64))
     spreads = {spread_column(reading): spread for reading, spread in weighted.spread.items()}
     return flows.assign(**spreads), table if "time" in flows else table.drop(columns="time")
 

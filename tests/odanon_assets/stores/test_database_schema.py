@@ -42,7 +42,7 @@ def test_an_empty_database_and_earlier_versions_end_alike(version: str, fresh_da
         " VALUES ('r', 'town', '2026-03-02', 'v', '{\"data_sha256\": \"ab\"}', '');"
         "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1);"
         "SELECT odanon.ensure_month('2026-03-02');"
-        "INSERT INTO published.flow (window_start, release_no, time_bin, origin_no, destination_no, trips, position, segment)"
+        "INSERT INTO published.flow (window_start, release_no, time_start, origin_no, destination_no, trips, position, segment)"
         " VALUES ('2026-03-02', 1, '2026-03-02', 1, 1, 12, 0, 'all')",
     )
     assert schema.check(fresh_database) != []
@@ -87,7 +87,7 @@ def test_flows_lie_in_monthly_partitions_with_indexes(database: str) -> None:
     assert placed == [("published.flow_2026_03",)]
     indexes = ask(database, "SELECT indexdef FROM pg_indexes WHERE tablename IN ('flow_2026_03', 'zone')")
     text = " ".join(row[0] for row in indexes)
-    assert "(origin_no, destination_no, time_bin) INCLUDE (trips, spread, release_no)" in text
+    assert "(origin_no, destination_no, time_start) INCLUDE (trips, spread, release_no)" in text
     assert "USING gist (geometry)" in text
     assert "USING brin (release_no)" in text
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
+from odanon.gate.woven import places, woven
 from odanon.model.release import TOTAL
 
 
@@ -19,7 +20,8 @@ class Content:
     that names the same trip in every matrix), origin, destination (tiles), person, trips; person ids must be
     comparable among the matrices that are audited together; segment, if the row is that of a segment. None: the rows
     are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap, or whose flows leave
-    pairs out. `beside`: rows of the release that are shown elsewhere, as another segment; no rest counts what they hold.
+    pairs out. `beside`: rows of the release that are shown elsewhere, as another segment; no rest counts what they hold. `times` (area,
+    tile) are the intervals that flows of a release in time name in their column `time`, and the starts of their bins.
     """
 
     flows: pd.DataFrame
@@ -28,10 +30,11 @@ class Content:
     rows: pd.DataFrame | None
     assignment: pd.DataFrame | None = None
     beside: pd.DataFrame | None = None
+    times: pd.DataFrame | None = None
 
     def row_flow(self, rows: pd.DataFrame) -> Ints:
         """The flow or rest that every row counts in, the innermost that holds it; -1 where it is suppressed."""
-        if self.assignment is not None:
+        if self.assignment is not None and self.times is None:
             told = self.assignment.astype({"origin": "str", "destination": "str"})
             flow = told.set_index(["origin", "destination"])["flow"]
             pairs = pd.MultiIndex.from_arrays([rows[side].astype("str") for side in ("origin", "destination")])
@@ -40,11 +43,19 @@ class Content:
         sides = tuple(zip(lines, ("origin", "destination"), strict=True))
         every = pd.concat([self.flows, self.beside]) if self.beside is not None else self.flows
         areas = [line.areas.get_indexer(pd.Index(every[side].astype("str"))) for line, side in sides]
-        places = []
+        at = []
         for line, side in sides:
             code, names = codes_of(rows[side])
-            places.append(line.positions(names)[code])
-        flow = Coverage.of(areas[0], areas[1], *lines).flow_at(places[0], places[1])
+            at.append(line.positions(names)[code])
+        if self.times is None:
+            flow = Coverage.of(areas[0], areas[1], *lines).flow_at(at[0], at[1])
+        else:
+            clock = Line.of(self.times)
+            interval = clock.areas.get_indexer(pd.Index(every["time"].astype("str")))
+            line, number = woven(lines[0], clock, areas[0], interval)
+            code, names = codes_of(rows["time"])
+            at[0] = places(lines[0], at[0], clock.positions(names)[code])
+            flow = Coverage.of(number, areas[1], line, lines[1]).flow_at(at[0], at[1])
         return np.where(flow < len(self.flows), flow, -1)
 
 
@@ -66,6 +77,13 @@ class PublishedMatrix:
     unit: str
     load: Callable[[], Content]
     segment: str = TOTAL
+    bins: tuple[tuple[datetime, datetime], ...] = ()  # those that its rows are told in, of a release in time
+
+    def told_in(self, other: "PublishedMatrix") -> bool:
+        """Whether the rows of both are told in the same bins where they overlap."""
+        mine, theirs = (set(matrix.bins or ((matrix.start, matrix.end),)) for matrix in (self, other))
+        first, last = max(self.start, other.start), min(self.end, other.end)
+        return {b for b in mine if b[0] < last and first < b[1]} == {b for b in theirs if b[0] < last and first < b[1]}
 
     @property
     def conditions(self) -> dict[str, str]:
