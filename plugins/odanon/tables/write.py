@@ -22,6 +22,7 @@ from odanon.reconstruct.nested import Floats
 from odanon.reconstruct.readings import spread_column
 from odanon.reconstruct.weights import no_weights, weigh
 from odanon.system.scratch import scratch
+from odanon.tables.times import SOME_DAY
 
 
 def write_folder(
@@ -56,7 +57,10 @@ def _write(
 ) -> None:
     releases, figures = released.releases, released.figures
     flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
-    flows, weights = _weighed(flows, tree, prior)
+    if any(release.times is not None for release in releases.values()):
+        flows, weights = _with_ends(flows), no_weights()
+    else:
+        flows, weights = _weighed(flows, tree, prior)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
@@ -90,6 +94,18 @@ def _timed(table: pd.DataFrame, bin_: Any) -> pd.DataFrame:
     return plain
 
 
+def _with_ends(flows: pd.DataFrame) -> pd.DataFrame:
+    """Flows of intervals with their start and end; of hours of a day, as the clock says."""
+    bounds = [flows["time"].str.split("/").str[place] for place in (0, 1)]
+    start, end = (pd.to_datetime(bound, utc=True).astype("datetime64[us, UTC]") for bound in bounds)
+    if (start.dt.year == SOME_DAY.year).all():
+        start, end = start.dt.strftime("%H:%M"), end.dt.strftime("%H:%M").replace("00:00", "24:00")
+    told = flows.drop(columns="time")
+    told.insert(0, "time_start", start)
+    told.insert(1, "time_end", end)
+    return told
+
+
 def _spread(release: Release) -> pd.DataFrame:
     """The flows with what each adds where it is read on other areas, by shares of tiles."""
     return release.flows.assign(spread=over_tiles(release))
@@ -119,7 +135,7 @@ def _published(release: Release) -> pd.DataFrame:
     """Every input pair with the flow it went into; empty names where it was suppressed."""
     given, flow = release.assignment, release.assignment["flow"].to_numpy()
     kept = flow >= 0
-    table = {"origin": given["origin"], "destination": given["destination"], "trips": given["trips"]}
+    table = {name: given[name] for name in ("time", "origin", "destination", "trips") if name in given}
     for side in ("origin", "destination"):
         names = release.flows[side].astype("str").to_numpy(object)
         table[f"published_{side}"] = np.where(kept, names[np.where(kept, flow, 0)] if len(names) else None, None)
