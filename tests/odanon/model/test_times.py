@@ -1,5 +1,6 @@
 """The tree over the bins of a window."""
 
+import itertools
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -19,7 +20,7 @@ PARIS = ZoneInfo("Europe/Paris")
 
 def hours(*starts: int) -> Times:
     moments = [MIDNIGHT + timedelta(hours=hour) for hour in (*starts, 24)]
-    return Times.of(list(zip(moments[:-1], moments[1:], strict=True)))
+    return Times.of(list(itertools.pairwise(moments)))
 
 
 def lengths(times: Times) -> list[int]:
@@ -41,7 +42,9 @@ def test_unequal_bins_count_as_long_as_they_are():
 
 @pytest.mark.parametrize(("day", "n"), [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25)])
 def test_days_of_23_and_25_hours_lie_by_the_local_clock(day: date, n: int):
-    starts = [at.to_pydatetime().replace(tzinfo=UTC) for at in pd.DatetimeIndex(bin_instants(day, PARIS, timedelta(hours=1)))]
+    starts = [
+        at.to_pydatetime().replace(tzinfo=UTC) for at in pd.DatetimeIndex(bin_instants(day, PARIS, timedelta(hours=1)))
+    ]
     ends = [*starts[1:], day_window(day, PARIS)[1]]
     times = Times.of(list(zip(starts, ends, strict=True)), [start.astimezone(PARIS) for start in starts])
     assert len(times) == n
@@ -51,7 +54,7 @@ def test_days_of_23_and_25_hours_lie_by_the_local_clock(day: date, n: int):
 
 def test_days_of_a_window_lie_in_their_weeks():
     moments = [MIDNIGHT + timedelta(days=day) for day in range(15)]
-    times = Times.of(list(zip(moments[:-1], moments[1:], strict=True)))
+    times = Times.of(list(itertools.pairwise(moments)))
     assert lengths(times) == [1] * 14 + [7, 7, 14]
 
 
@@ -66,7 +69,9 @@ def test_a_file_gives_the_same_times_back(tmp_path: Path):
 
 def test_bins_that_overlap_or_end_before_they_start_are_refused():
     with pytest.raises(OdanonError, match="follow one another"):
-        Times.of([(MIDNIGHT, MIDNIGHT + timedelta(hours=2)), (MIDNIGHT + timedelta(hours=1), MIDNIGHT + timedelta(hours=3))])
+        Times.of(
+            [(MIDNIGHT, MIDNIGHT + timedelta(hours=2)), (MIDNIGHT + timedelta(hours=1), MIDNIGHT + timedelta(hours=3))]
+        )
     with pytest.raises(OdanonError, match="end after they start"):
         Times.of([(MIDNIGHT, MIDNIGHT)])
     with pytest.raises(OdanonError, match="no time bins"):

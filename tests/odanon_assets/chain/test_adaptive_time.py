@@ -80,7 +80,10 @@ def _hours(flows: pd.DataFrame) -> list[float]:
     """Trips of every hour with rows spread evenly over their time; of a rest over what no finer row holds, whose spread says so."""
     hours = [0.0] * 24
     for row in flows.itertuples():
-        first, end = row.time_start.hour, row.time_start.hour + round((row.time_end - row.time_start) / timedelta(hours=1))
+        first, end = (
+            row.time_start.hour,
+            row.time_start.hour + round((row.time_end - row.time_start) / timedelta(hours=1)),
+        )
         for hour in range(first, end):
             hours[hour] += row.spread / (end - first)
     return hours
@@ -96,7 +99,9 @@ def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
     owner = pd.Series(-1, index=rows.index)
     for number in pd.Series(cells).sort_values(ascending=False, kind="stable").index:
         row = flows.iloc[number]
-        inside = rows["origin"].isin(tiles[row["origin_zone"]]) & rows["destination"].isin(tiles[row["destination_zone"]])
+        inside = rows["origin"].isin(tiles[row["origin_zone"]]) & rows["destination"].isin(
+            tiles[row["destination_zone"]]
+        )
         owner[inside & (rows["time_bin"] >= row["time_start"]) & (rows["time_bin"] < row["time_end"])] = number
     for number, row in enumerate(flows.itertuples()):
         mine = rows[owner == number]
