@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from bench_atg import cpu, draw, peak_mb, write_rows
 from generate import City, flows, person_rows
+from results import hours
 from results.real import DATA, bike_rides, taxi_week
 from scipy.cluster.vq import kmeans2
 from scipy.spatial import KDTree
@@ -222,6 +223,7 @@ def main() -> int:
     good = True
     if DATA.is_dir():
         good = quality()
+        good &= hours.reached([*hours.rows()])
     else:
         print(f"the real data are not at {DATA}; set ODANON_SHARED_DATA")
     with tempfile.TemporaryDirectory() as folder:

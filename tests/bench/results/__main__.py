@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # the generators of the benchmarks
 
 import demo  # noqa: E402
+import hours  # noqa: E402
 import ratios  # noqa: E402
 from pages import page  # noqa: E402
 from plans import Experiment, equal_cases, experiments  # noqa: E402
@@ -55,7 +56,9 @@ def main() -> int:
     found = {name: measure(name, make(), folder) for name, make in planned.items()}
     docs = REPOSITORY / "docs"
     (docs / "results-ratios.svg").write_text(ratios.drawn(ratios.measured(folder)), encoding="utf-8")
-    (docs / "results.md").write_text(page(found, demo.table(folder), TIME_LIMIT_S), encoding="utf-8")
+    (docs / "results.md").write_text(
+        page(found, demo.table(folder), hours.section([*hours.rows()]), TIME_LIMIT_S), encoding="utf-8"
+    )
     print(f"written: docs/results.md and docs/results-ratios.svg, {(time.monotonic() - started) / 60:.0f} minutes")
     return 0
 

@@ -115,5 +115,5 @@ def before_and_after(demo: dict[str, dict[str, float]]) -> str:
     ]
     return (
         "## The demo before and after\n\nThe first day of `make demo` (12,000 simulated people, bins of three hours, k = 10 people), the publisher's"
-        " exact figures; means over its eight matrices.\n\n" + table(("", *demo), body)
+        " exact figures; means over its eight matrices, or of the one of a day in time.\n\n" + table(("", *demo), body)
     )

@@ -61,11 +61,11 @@ budget; Mondrian leaves nothing out, ATG-Soft has no budget and leaves out more 
 """
 
 
-def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], limit_s: int) -> str:
+def page(found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], hours: str, limit_s: int) -> str:
     """The whole page."""
     named = {name: rows.assign(method=_methods(rows)) for name, rows in found.items()}
     shown = {name: rows[~rows["equal"]] for name, rows in named.items()}
-    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo)]
+    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo), hours]
     for name, words in REAL.items():
         if name in shown:
             parts.append(_real(shown[name], words))

@@ -42,7 +42,7 @@ def test_an_empty_database_and_earlier_versions_end_alike(version: str, fresh_da
         " VALUES ('r', 'town', '2026-03-02', 'v', '{\"data_sha256\": \"ab\"}', '');"
         "INSERT INTO published.release_window (product, window_start, release_no) VALUES ('town', '2026-03-02', 1);"
         "SELECT odanon.ensure_month('2026-03-02');"
-        "INSERT INTO published.flow (window_start, release_no, time_start, origin_no, destination_no, trips, position, segment)"
+        "INSERT INTO published.flow (window_start, release_no, time_bin, origin_no, destination_no, trips, position, segment)"
         " VALUES ('2026-03-02', 1, '2026-03-02', 1, 1, 12, 0, 'all')",
     )
     assert schema.check(fresh_database) != []
