@@ -174,8 +174,9 @@ class ODMatrix:
         """The rows of the bins first:end, without their times."""
         assert self.time is not None
         mine = np.flatnonzero((self.time >= first) & (self.time < end))
-        kept = (None if column is None else column[mine] for column in (self.person, self.weight))
-        return ODMatrix.from_arrays(self.origin[mine], self.destination[mine], self.trips[mine], *kept)
+        person = None if self.person is None else self.person[mine]
+        weight = None if self.weight is None else self.weight[mine]
+        return ODMatrix.from_arrays(self.origin[mine], self.destination[mine], self.trips[mine], person, weight)
 
     @property
     def volume(self) -> int:

@@ -226,12 +226,14 @@ def assignment_table(
     od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, pair_flow: npt.NDArray[np.int64]
 ) -> pd.DataFrame:
     """The pairs of a matrix in their order, each with its flow."""
-    pairs, bins = od.pairs, od.times
+    pairs, time = od.pairs, {}
+    if pairs.time is not None and od.times is not None:
+        time["time"] = _categories(pairs.time, od.times.tree.label[od.times.tree.tiles])
     return pd.DataFrame(
         {
             "origin": _categories(pairs.origin, origins.label[origins.tiles]),
             "destination": _categories(pairs.destination, destinations.label[destinations.tiles]),
-            **({} if bins is None else {"time": _categories(pairs.time, bins.tree.label[bins.tree.tiles])}),
+            **time,
             "trips": od.pairs.trips,
             "flow": pair_flow,
         }

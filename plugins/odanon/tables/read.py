@@ -221,8 +221,10 @@ class TableInput:
             raise OdanonError("--adaptive splits time and no column tells it; name one with --time")
         bins, times = column_bins(rows["time"], str(self.path))
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
-        told = {"trips": trips, "person": person, "weight": weight, "time": "time", "times": times}
-        return ODMatrix.from_frame(rows.assign(time=bins), tree, tree, **told)
+        told = rows.assign(time=bins)
+        return ODMatrix.from_frame(
+            told, tree, tree, trips=trips, person=person, weight=weight, time="time", times=times
+        )
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))

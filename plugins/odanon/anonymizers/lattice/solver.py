@@ -90,7 +90,11 @@ class Lattice:
         """Trips times tiles of both sides (ALGORITHMS, Costs)."""
         cost = np.empty(len(self), dtype=np.int64)
         for parts, length in zip(self.slices.parts, self.slices.lengths, strict=True):
-            on_threads(lambda part, n=length: kernels.cost_in_tiles(*part, self.products, *self.sizes, n, cost), parts)
+
+            def fill(part: tuple[int, int], length: int = int(length)) -> None:
+                kernels.cost_in_tiles(*part, self.products, *self.sizes, length, cost)
+
+            on_threads(fill, parts)
         top = top_multiplier(self.problem) if self.is_whole else float(self.limit)
         return Costs(cost, _FIRST_GUESS, 0.0, top, ratio=True)
 
