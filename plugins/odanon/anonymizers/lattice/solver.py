@@ -19,7 +19,7 @@ from odanon.errors import OdanonError
 
 _FIRST_GUESS = 32.0  # tiles
 _FIRST_LIMIT = 64  # tiles of an area
-_SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered
+_SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered, squared in time
 _LARGEST_COST = 2.0**60
 
 Ints = npt.NDArray[np.int64]
@@ -135,8 +135,16 @@ class Lattice:
         K, C = best[self.roots, :2].sum(axis=0)
         return int(K), int(C)
 
-    def find(self, costs: Costs) -> Found[None] | None:
-        """The multiplier whose best partition stays within the budget; None where it is beyond what the limit allows."""
+    @property
+    def timed(self) -> bool:
+        """Whether there are slices, of which every pass takes several times as long."""
+        return len(self.slices.intervals) > 1
+
+    def find(self, costs: Costs, slack: int = 0) -> Found[None] | None:
+        """The multiplier whose best partition stays within the budget; None where it is beyond what the limit allows.
+
+        With `slack`, a partition that publishes so many trips more will do.
+        """
         if costs.top < costs.bottom:
             return None
         best, choice = self._room()
@@ -144,7 +152,7 @@ class Lattice:
         def evaluate(multiplier: float, *_: Line[None] | None) -> Line[None]:
             return Line(*self.decide(costs, multiplier, best, choice), multiplier, None)
 
-        found = search(evaluate, self.problem.least, costs.guess, costs.top, bottom=costs.bottom)
+        found = search(evaluate, self.problem.least, costs.guess, costs.top, slack, bottom=costs.bottom)
         if found is None and self.is_whole:
             raise OdanonError(
                 "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
@@ -171,11 +179,11 @@ class Lattice:
             self.decide(costs, multiplier, best, other)
             kernels.sums_below(self.products, costs.cost, choice, parent, best)
             budget = kernels.spend(self.products, choice, other, best, budget, *where)
-            multiplier *= _SPEND_STEP
+            multiplier *= _SPEND_STEP**2 if self.timed else _SPEND_STEP
         return Decisions(choice, parent)
 
     def _room(self) -> tuple[Ints, npt.NDArray[np.int8]]:
-        columns = 4 if len(self.slices.intervals) == 1 else 8
+        columns = 8 if self.timed else 4
         return np.empty((len(self), columns), dtype=np.int64), np.empty(len(self), dtype=np.int8)
 
 
