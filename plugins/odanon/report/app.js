@@ -267,7 +267,7 @@
       });
     } else {
       const ends = { name: capital(`${far}s`), value: (row) => row.partners, show: (row) => number(row.partners) };
-      table.show([zoneColumn("Area", "zone"), ...told, ends, tiles], rows, {
+      table.show([zoneColumn("Area", "zone"), ...told.filter((column) => column !== times), ends, tiles], rows, {
         hover,
         pick: (row) => choose({ zone: row.zone }),
       });
