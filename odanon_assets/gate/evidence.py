@@ -21,8 +21,7 @@ import pandas as pd
 
 from odanon import registry
 from odanon.model.files.times import TIMES, read_times
-from odanon.model.times import Times
-from odanon.model.window import day_window
+from odanon.model.window import Times, day_window
 from odanon.product import Product
 from odanon.reading.origin import alike
 from odanon.trips.bins import bin_instants

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
-from odanon.model.times import Times
+from odanon.model.window import Times
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 

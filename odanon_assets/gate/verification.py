@@ -17,7 +17,7 @@ from odanon.model.files.releases import read_releases
 from odanon.model.files.trees import from_parquet
 from odanon.model.promise import Promise
 from odanon.model.release import Release
-from odanon.model.times import Times
+from odanon.model.window import Times
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.gate.matrices import ENDS

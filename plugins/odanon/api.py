@@ -24,7 +24,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
-from odanon.model.times import Times
+from odanon.model.window import Times
 from odanon.notify.alert import Alert
 from odanon.plugin import Duration, parameter, parameters_of, plugin
 from odanon.protocols import (

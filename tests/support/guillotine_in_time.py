@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 Node = tuple[int, int, int]
 Cost = Callable[[Node], float]

@@ -11,7 +11,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import REST, Release
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 _ENDS = ("origin", "destination")
 

@@ -8,7 +8,7 @@ from odanon.gate.verifier import Finding
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import KINDS, Release
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 _LABELS = ("origin", "destination")
 _SIZES = ("origin_tiles", "destination_tiles")

@@ -10,7 +10,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 WEIGHT_UNIT = (
     2**20

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # on which hours of a day are laid
 _MOST = 24 * 366  # bins of a window

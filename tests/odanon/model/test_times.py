@@ -10,8 +10,7 @@ import pytest
 
 from odanon.errors import OdanonError
 from odanon.model.files.times import read_times, write_times
-from odanon.model.times import Times
-from odanon.model.window import day_window
+from odanon.model.window import Times, day_window
 from odanon.trips.bins import bin_instants
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 SIDES = ("origin", "destination", "time")  # the last where releases have times
 _SEARCH = {"lambda": "float64", "direction": "str"}  # what is kept of what an algorithm says of its search

@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odanon.model.times import Times
+from odanon.model.window import Times
 
 TIMES = "times.parquet"
 _INSTANT = pa.timestamp("us", tz="UTC")

@@ -14,7 +14,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
-from odanon.model.times import Times
+from odanon.model.window import Times
 from odanon.plugin import parameters_of
 from odanon.registry import Plugin
 
