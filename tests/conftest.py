@@ -41,17 +41,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what repeats a behaviour with other values to ODANON_STRESS."""
-    left = set() if STRESS else {item for item in items if item.get_closest_marker("thorough") or _has_no_turn(item)}
+    there = {item.nodeid for item in items}
+    left = {item for item in items if item.get_closest_marker("thorough") or _twin(item) in there}
+    left = set() if STRESS else left
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
 
 
-def _has_no_turn(item: pytest.Item) -> bool:
-    """Whether a test of a file marked `stores_in_turn` is for the other store: each of its tests is run on one of the two."""
+def _twin(item: pytest.Item) -> str:
+    """The same test on the store whose turn it is, of a file marked `stores_in_turn`; nothing if it is this one's own turn."""
     if not isinstance(item, pytest.Function) or not item.get_closest_marker("stores_in_turn"):
-        return False
-    other = ("embedded", "postgis")[len(item.originalname) % 2]
-    return other in item.name.partition("[")[2].rstrip("]").split("-")
+        return ""
+    other, its = sorted(("embedded", "postgis"), reverse=bool(len(item.originalname) % 2))
+    place, bracket, values = item.nodeid.partition("[")
+    parts = values.rstrip("]").split("-")
+    return f"{place}{bracket}{'-'.join(its if part == other else part for part in parts)}]" if other in parts else ""
 
 
 @event.listens_for(Engine, "connect")
