@@ -19,6 +19,7 @@ MADE = """SELECT DISTINCT partition FROM event_logs
     WHERE run_id = %s AND dagster_event_type = 'ASSET_MATERIALIZATION' AND asset_key LIKE '%%published%%'"""
 
 
+@pytest.mark.thorough  # of its parts, test_platform.py starts those of dagster dev
 def test_a_day_goes_through_the_queue_into_postgis_and_a_killed_daemon_loses_nothing(
     stack: Stack, deployed: Deployed
 ) -> None:

@@ -223,6 +223,7 @@ def write_gpx(folder: Path, people: int) -> None:
             path.write_text(f"<gpx><trk><trkseg>{''.join(fixes)}</trkseg></trk></gpx>")
 
 
+@pytest.mark.thorough  # as tests/odanon/test_external_plugin.py does
 def test_a_product_of_nothing_but_tutorials_is_published(site: Site, workspace: Path) -> None:
     write_gpx(workspace / "tracks", people=80)
     (workspace / "spool").mkdir()

@@ -18,6 +18,8 @@ from odanon import registry
 from odanon.reconstruct.areas import flow_between
 from odanon_assets.stores.choice import open_store
 
+pytestmark = pytest.mark.stores_in_turn
+
 GRID = {"plugin": "grid", "cell_m": 700, "crs": "EPSG:2154", "bounds": [4.77, 45.70, 4.93, 45.80]}
 LATTICE = {"plugin": "atg-lattice", "k": 10, "suppression": 0.1}
 

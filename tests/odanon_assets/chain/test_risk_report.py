@@ -1,6 +1,7 @@
 """The risk report in the pipeline: tables of what is shown stay restricted, rounded figures go into the manifest."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +83,15 @@ def test_a_table_without_people_is_measured_as_far_as_trips_tell(folder: Path) -
 
 
 def test_the_attack_is_computed_once_for_the_parameters(folder: Path) -> None:
+    place = default_root() / "work" / ".membership"
+    shutil.rmtree(place)
     published(town(folder))
-    (kept,) = (default_root() / "work" / ".membership").iterdir()
+    (kept,) = place.iterdir()
     kept.write_text(json.dumps({"membership_auc": 0.123}))
     gate.made(town(folder))
     figures = Lake(default_root()).figures("town", "metrics", DAY)
     assert figures["risk_membership_auc"] == 0.123
+    kept.unlink()
 
 
 def test_the_platform_plots_the_figures() -> None:

@@ -20,6 +20,8 @@ from odanon_assets.lake.places import default_root
 from odanon_assets.lake.trials import Outcome, outcomes
 from odanon_assets.stores.choice import open_store
 
+pytestmark = pytest.mark.stores_in_turn
+
 COARSE = {"plugin": "atg-joint", "k": 15, "suppression": 0.1}
 
 

@@ -117,7 +117,7 @@ def start(workspace: Path, last: date) -> subprocess.Popen:
 
 def test_a_killed_backfill_goes_on_where_it_was(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed with -9 and resumed; the releases equal those of an uninterrupted run, and no run hangs."""
-    last = day_of(364 if STRESS else 2)
+    last = day_of(364 if STRESS else 1)
     kills = (100, 200) if STRESS else (1,)
     product = small_product(workspace / "pipelines", **TINY)
     store = EmbeddedStore(workspace / "data")

@@ -122,7 +122,7 @@ def house(workspace: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Ho
     return House(workspace / "site", workspace)
 
 
-@pytest.mark.parametrize("plugin", ["gate", "language"])
+@pytest.mark.parametrize("plugin", ["gate", pytest.param("language", marks=pytest.mark.thorough)])
 def test_a_plugin_that_patches_its_own_process_publishes_nothing(house: House, plugin: str) -> None:
     done = house.run("python", "-c", DAY_OF_EVIL, plugin)
     assert done.returncode == 0, done.stderr

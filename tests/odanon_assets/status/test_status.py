@@ -21,6 +21,8 @@ from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
+pytestmark = pytest.mark.stores_in_turn
+
 PLAN = {"cron": "0 4 * * *", "lag": "2d", "look_back": "3d"}
 
 

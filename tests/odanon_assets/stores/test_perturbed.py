@@ -132,7 +132,9 @@ def other_band(bundle: Bundle) -> Bundle:
 
 
 @EMBEDDED
-@pytest.mark.parametrize("columns", [None, BY_SEX], ids=["everybody", "by sex"])
+@pytest.mark.parametrize(
+    "columns", [None, pytest.param(BY_SEX, marks=pytest.mark.thorough)], ids=["everybody", "by sex"]
+)
 @pytest.mark.parametrize("change", [one_more, other_band, None], ids=["trips", "people", "no noise"])
 def test_the_gate_refuses_any_other_noise(
     workspace: Path,
@@ -178,7 +180,7 @@ def test_noise_is_no_excuse_for_what_the_auditor_refuses(workspace: Path, noisy:
 
 
 @EMBEDDED
-@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("first", "second"), [(True, False), pytest.param(False, True, marks=pytest.mark.thorough)])
 def test_the_same_people_are_not_shown_with_and_without_noise(
     workspace: Path, noisy: dict[str, Any], first: bool, second: bool
 ) -> None:

@@ -72,6 +72,7 @@ def test_total_and_sexes_in_either_order(folder: Path) -> None:
     refused(town(folder, "sexes", by_sex), "nested-difference", total, like=None)
 
 
+@pytest.mark.thorough  # the other order
 def test_sexes_and_then_the_total(folder: Path) -> None:
     sexes = published(town(folder, "sexes", {"person": "person", "segment": "sex"}))
     refused(town(folder, anonymize={"plugin": "atg-joint", "k": 12}), "nested-difference", sexes, like=None)

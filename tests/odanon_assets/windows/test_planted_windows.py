@@ -62,11 +62,13 @@ def test_two_values_of_k(folder: Path) -> None:
     refused(weekly(folder, "coarse", anonymize=COARSE), "nested-difference", first)
 
 
+@pytest.mark.thorough  # as with days: tests/odanon_assets/stores/test_planted_pairs.py
 def test_another_algorithm(folder: Path) -> None:
     first = published(weekly(folder))
     refused(weekly(folder, "other", anonymize={"plugin": "odkanon", "k": 10}), "nested-difference", first)
 
 
+@pytest.mark.thorough  # as with days: tests/odanon_assets/stores/test_planted_pairs.py
 def test_total_and_sexes(folder: Path) -> None:
     for day in (DAY, TUESDAY):
         gate.write(folder, people(day=day), day)
@@ -85,6 +87,7 @@ def test_a_day_after_its_week(folder: Path) -> None:
     refused(town(folder), "base-window", week, like=None)
 
 
+@pytest.mark.thorough  # as with days: tests/odanon_assets/stores/test_planted_pairs.py
 def test_a_day_after_a_week_that_keeps_its_days_apart(folder: Path) -> None:
     """The same time bins, and nobody can be matched: pseudonyms of a week are other ones than those of a day."""
     week = published(weekly(folder, od={"bin": "1h", "days": "working", "day_types": "weekday"}))
@@ -123,6 +126,7 @@ def test_a_reissue_of_a_week_without_one_person(folder: Path) -> None:
     assert open_store(product).released("weekly", DAY) == first
 
 
+@pytest.mark.thorough  # as with days: tests/odanon_assets/stores/test_planted_pairs.py
 def test_a_week_whose_rows_were_deleted(folder: Path) -> None:
     product = weekly(folder)
     first = published(product)

@@ -153,5 +153,6 @@ def test_too_small_a_target_is_refused_with_a_remedy():
         QuadtreeKnapsack(k=5, unit="trips", v_target=4).anonymize(od, PAIR, PAIR)
 
 
+@pytest.mark.thorough
 def test_conformance_with_a_coarse_search():
     check_anonymizer(QuadtreeKnapsack, report_small=False, delta=0.2)

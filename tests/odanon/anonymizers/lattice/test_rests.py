@@ -89,7 +89,7 @@ def test_only_what_falls_short_at_the_top_is_left_out(instance: Instance, promis
     release = anonymized(instance, promise, parts)
     left_out = own_rows(instance, release) < 0
     assert not left_out.any() or not allowed(instance.od, left_out, promise)
-    if promise.unit == "trips":
+    if promise.unit == "trips" and promise.min_visited == 1:
         assert units(instance.od, left_out, promise) < promise.k
 
 

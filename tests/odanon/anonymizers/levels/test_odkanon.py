@@ -215,5 +215,6 @@ def test_limits_that_merging_may_break_are_refused_at_once():
         OdkAnon(max_dominance=0.5)
 
 
+@pytest.mark.thorough
 def test_conformance_with_a_budget_of_trips():
     check_anonymizer(OdkAnon, budget_counts="trips")

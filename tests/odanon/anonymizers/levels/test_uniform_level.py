@@ -139,10 +139,12 @@ def test_a_level_that_the_hierarchy_does_not_have_is_refused():
             flows(UniformLevel(k=2, unit="trips", level=level), [("a", "c", 5)])
 
 
+@pytest.mark.thorough
 def test_conformance_of_uniform_with_small_volumes_reported():
     check_anonymizer(UniformLevel, report_small=True)
 
 
+@pytest.mark.thorough
 def test_conformance_of_a_given_level():
     check_anonymizer(UniformLevel, level=0)
 

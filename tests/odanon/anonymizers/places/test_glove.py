@@ -123,6 +123,7 @@ def test_a_single_flow_is_published_whole():
     assert Glove(k=7).anonymize(town.od, town.tree, town.tree).flows["persons"].tolist() == [7]
 
 
+@pytest.mark.thorough
 def test_conformance_with_one_neighbour():
     check_anonymizer(Glove, neighbours=1)
 

@@ -19,7 +19,7 @@ from odanon.zoning.h3 import H3Zoning
 from odanon.zoning.polygons import PolygonZoning
 
 pytestmark = pytest.mark.real
-METHODS = [Mondrian, Glove, GloveSk, QuadtreeKnapsack]
+METHODS = [Mondrian, *(pytest.param(it, marks=pytest.mark.thorough) for it in (Glove, GloveSk, QuadtreeKnapsack))]
 
 
 @pytest.fixture(scope="module")
