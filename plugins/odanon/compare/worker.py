@@ -103,6 +103,7 @@ def _head(od: ODMatrix) -> ODMatrix:
         trips=od.trips[rows],
         person=None if od.person is None else od.person[rows],
         weight=None if od.weight is None else od.weight[rows],
+        time=None if od.time is None else od.time[rows],
     )
 
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.stores_in_turn
 EVERYWHERE = box(-180, -90, 180, 90)
 BY_SEX = {"person": "person", "segment": "sex"}
 HOURS = (8, 9)
-PLACE = ["time_bin", "origin_zone", "destination_zone"]
+PLACE = ["time_start", "origin_zone", "destination_zone"]
 _ZONING = {"plugin": "h3", "resolution": 8}
 
 

@@ -1,4 +1,4 @@
-"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side (ALGORITHMS, ATG-Lattice)."""
+"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side or in time (ALGORITHMS, ATG-Lattice)."""
 
 from typing import ClassVar, Literal
 
@@ -32,6 +32,7 @@ class AtgLattice(Anonymizer):
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
+    timed: ClassVar[bool] = True
     why_not: ClassVar[str] = "atg-lattice tells what is left out as rests"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -54,6 +55,7 @@ class AtgLattice(Anonymizer):
             {"algorithm": "atg-lattice", **parameters_of(self)},
             figures,
             pair_rest=shown & ~is_flow,
+            pair_time=None if od.time is None else np.where(shown, settled.time[settled.owner], -1),
             contribution_cap=self.contribution_cap,
         )
 
@@ -73,7 +75,8 @@ class AtgLattice(Anonymizer):
             return lattice.in_tiles(), {}
         price = self.tile_price
         if price is None:
-            found = lattice.find(lattice.in_tiles())
+            # In time a pass is dear, and a price need not be exact.
+            found = lattice.find(lattice.in_tiles(), lattice.problem.volume // 100 if lattice.timed else 0)
             if found is None:
                 return None
             price = _PRICE * found.right.K / found.right.A
