@@ -75,3 +75,57 @@ def test_bins_that_overlap_or_end_before_they_start_are_refused():
         Times.of([(MIDNIGHT, MIDNIGHT)])
     with pytest.raises(OdanonError, match="no time bins"):
         Times.of([])
+
+
+def told(day_type: str, day: int, days: int, *clock: str) -> list[dict[str, object]]:
+    """Bins of one type of days as a manifest tells them, named after a day of October 2026 in Sydney."""
+    sydney = ZoneInfo("Australia/Sydney")
+    moments = [datetime(2026, 10, day, int(at[:2]) % 24, tzinfo=sydney) for at in clock]
+    moments = [at + timedelta(days=at < moments[0]) for at in moments[:-1]] + [
+        datetime(2026, 10, day, tzinfo=sydney) + timedelta(days=1) if clock[-1] == "24:00" else moments[-1]
+    ]
+    return [
+        {
+            "time_bin": start.astimezone(UTC).isoformat(),
+            "time_end": end.astimezone(UTC).isoformat(),
+            "day_type": day_type,
+            "since": since,
+            "until": until,
+            "days": days,
+        }
+        for (start, end), (since, until) in zip(itertools.pairwise(moments), itertools.pairwise(clock), strict=True)
+    ]
+
+
+def test_bins_of_types_of_days_are_as_long_as_on_all_their_days_together():
+    halves = "00:00", "12:00", "24:00"
+    times = Times.of_told([*told("working", 1, 20, *halves), *told("saturday", 3, 4, *halves)])
+    assert times.weight.tolist() == [5, 5, 1, 1]
+    assert lengths(times) == [1, 1, 2, 5, 5, 10, 12]
+
+
+def test_bins_without_a_day_are_none_and_an_hour_that_the_first_sunday_lacks_lies_with_sundays():
+    """Clocks in Sydney go from two to three on the first Sunday of October: the bin between is named after the second."""
+    sunday = told("sunday_holiday", 4, 4, "00:00", "02:00") + told("sunday_holiday", 4, 4, "03:00", "24:00")
+    later = told("sunday_holiday", 11, 3, "02:00", "03:00")
+    times = Times.of_told(
+        [*told("working", 1, 0, "00:00", "24:00"), *told("saturday", 3, 4, "00:00", "24:00"), *sunday, *later]
+    )
+    assert times.weight.tolist() == [96, 8, 84, 3]
+    assert lengths(times) == [3, 8, 84, 95, 96, 191]
+
+
+def test_length_and_shares_follow_the_days_behind_bins():
+    halves = "00:00", "12:00", "24:00"
+    times = Times.of_told([*told("working", 1, 20, *halves), *told("saturday", 3, 5, *halves)])
+    noon, friday = times.start[1], times.end[1] + timedelta(hours=3)
+    hour = timedelta(hours=1)
+    assert times.length([noon, noon, friday], [noon + hour, times.end[-1], friday + hour]).tolist() == [
+        20 * 3600,
+        (20 * 12 + 5 * 24) * 3600,
+        0,
+    ]
+    shares = {(start, end): share for start, end, share in times.shares(noon, noon + 6 * hour)}
+    assert shares[times.start[0], times.end[1]] == pytest.approx(1 / 4)
+    assert shares[times.start[0], times.end[3]] == pytest.approx(120 / 600)
+    assert shares[times.start[2], times.end[3]] == 0
