@@ -16,6 +16,10 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
+_ABOUT, _NEAR = (
+    100,
+    10_000,
+)  # trips of which one more may be published: where a price is set, and before the rest of the budget is spent
 _PRICE = 0.18  # of a tile, times the mean tiles of a trip where only tiles count
 
 
@@ -62,7 +66,7 @@ class AtgLattice(Anonymizer):
     def solve(self, lattice: Lattice) -> tuple[Settled, dict[str, float]] | None:
         """The best partition and what the search found; None where the multiplier is beyond the limit of the lattice."""
         priced = self.costs(lattice)
-        found = None if priced is None else lattice.find(priced[0])
+        found = None if priced is None else lattice.find(priced[0], self._slack(lattice, _NEAR))
         if priced is None or found is None:
             return None
         costs, figures = priced
@@ -75,9 +79,13 @@ class AtgLattice(Anonymizer):
             return lattice.in_tiles(), {}
         price = self.tile_price
         if price is None:
-            # In time a pass is dear, and a price need not be exact.
-            found = lattice.find(lattice.in_tiles(), lattice.problem.volume // 100 if lattice.timed else 0)
+            found = lattice.find(lattice.in_tiles(), self._slack(lattice, _ABOUT))
             if found is None:
                 return None
             price = _PRICE * found.right.K / found.right.A
         return lattice.in_loss(price), {"tile_price": price}
+
+    @staticmethod
+    def _slack(lattice: Lattice, part: int) -> int:
+        """How many trips a search may be off: in time, where a pass is dear, one in `part`; elsewhere none."""
+        return lattice.problem.volume // part if lattice.timed else 0
