@@ -147,7 +147,8 @@ def _times(product: Product, lake: Lake, day: date, flows: pd.DataFrame) -> tupl
         start, end = times.bounds(flows["time"])
         return pd.Series(start, dtype=_INSTANT), pd.Series(end, dtype=_INSTANT)
     ends = {pd.Timestamp(first): pd.Timestamp(last) for first, last, *_ in time_bins(product, tables, day)}
-    return flows["time_bin"], flows["time_bin"].map(ends).astype(_INSTANT)
+    # Rows of bins that the product's file does not have any more go no further than the gate, which says so.
+    return flows["time_bin"], flows["time_bin"].map(ends).astype(_INSTANT).fillna(flows["time_bin"])
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:

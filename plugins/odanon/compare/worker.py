@@ -36,6 +36,7 @@ def main(job_file: str) -> None:
     table = TableInput(**values)
     if case.segment != EVERYBODY:
         table = replace(table, only=case.segment)
+    table = replace(table, adaptive=case.adaptive)
     try:
         outcome: dict[str, Any] = {"status": "done", **run(case, table.load(), folder / "release", job["keep"])}
     except OdanonError as error:

@@ -83,6 +83,8 @@ def _by_bin(
         times = Times.of(list(pairwise(edges)))
     first = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(start))
     last = pd.DatetimeIndex(times.end).get_indexer(pd.DatetimeIndex(end)) + 1
+    if (first < 0).any() or (last <= first).any():
+        raise OdanonError("rows of the release are of times that its manifest does not tell; run the window again")
     span, spans = pd.factorize(pd.Series(list(zip(first, last, strict=True))), sort=True)
     row = np.repeat(np.arange(len(flows)), last - first)
     place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)

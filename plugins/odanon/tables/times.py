@@ -1,7 +1,9 @@
 """A column of a table as the time bins of a window: instants, or hours of a day."""
 
 import itertools
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,3 +43,25 @@ def hours_of_a_day() -> Times:
     """Whole hours, laid on a day of their own."""
     moments = [SOME_DAY + timedelta(hours=hour) for hour in range(25)]
     return Times.of(list(itertools.pairwise(moments)))
+
+
+def over_bins(flows: pd.DataFrame, names: Sequence[Any]) -> pd.DataFrame:
+    """Flows of intervals as `write_folder` writes them, one row for each of the given bins in theirs, under its name.
+
+    Numbers are spread evenly over time; what falls into bins that are not among the given ones is left out.
+    """
+    number, times = column_bins(pd.Series(names), "the table")
+    name = pd.Series(list(names), index=number)
+    bounds = [flows[side] for side in ("time_start", "time_end")]
+    if not isinstance(bounds[0].dtype, pd.DatetimeTZDtype):  # hours of a day, as the clock says
+        bounds = [SOME_DAY + pd.to_timedelta(side + ":00") for side in bounds]
+    first = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(bounds[0]))
+    last = pd.DatetimeIndex(times.end).get_indexer(pd.DatetimeIndex(bounds[1])) + 1
+    row = np.repeat(np.arange(len(flows)), last - first)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
+    told = np.isin(place, number)
+    row, place = row[told], place[told]
+    parts = flows.iloc[row].drop(columns=["time_start", "time_end"]).reset_index(drop=True)
+    for column in [each for each in parts if each == "trips" or each.startswith("spread")]:
+        parts[column] = parts[column].to_numpy() / (last - first)[row]
+    return parts.assign(time=name.loc[place].to_numpy())
