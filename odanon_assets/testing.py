@@ -157,7 +157,10 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
         {
             "product": _TOWN,
             "window_start": day,
-            "time_bin": pd.Series([pd.Timestamp(day, tz="UTC")] * 3).astype("datetime64[us, UTC]"),
+            "time_start": pd.Series([pd.Timestamp(day, tz="UTC")] * 3).astype("datetime64[us, UTC]"),
+            "time_end": pd.Series([pd.Timestamp(day, tz="UTC") + pd.Timedelta(hours=1)] * 3).astype(
+                "datetime64[us, UTC]"
+            ),
             "segment": "all",
             "origin_zone": names,
             "destination_zone": [*names[1:], names[0]],

@@ -11,6 +11,7 @@ from odanon.anonymizers.segments import split_by_segment
 from odanon.errors import OdanonError
 from odanon.gate.audit.published import TOTAL
 from odanon.model.files.releases import write_releases
+from odanon.model.files.times import TIMES, write_times
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
@@ -20,7 +21,7 @@ from odanon.product import Product
 from odanon.protocols import Anonymizes
 from odanon_assets.chain.hierarchy import read_tree
 from odanon_assets.chain.od import bin_matrix, day_matrices, moment, read_rows
-from odanon_assets.gate.evidence import METHOD, SEGMENTS
+from odanon_assets.gate.evidence import METHOD, SEGMENTS, window_times
 from odanon_assets.lake.files import write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, origin_of
@@ -39,7 +40,7 @@ _SPLIT = {
 
 
 def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes) -> dict[str, Any]:
-    """One release per time bin; a bin with fewer than k people in all is suppressed whole."""
+    """One release per time bin, or of the whole window in time; one with fewer than k people in all is suppressed whole."""
     tree = read_tree(lake, product, day)
     with lake.new(product.product, "anonymized", day) as folder:
         matrices = dict(day_matrices(lake, product, day, tree))
@@ -55,7 +56,10 @@ def anonymized(product: Product, lake: Lake, day: date, *, anonymize: Anonymizes
                 " pipeline publishes only what is verified, choose another algorithm"
             )
         releases, parameters = made.releases, made.parameters
-        write_releases(folder, releases, tree, tree)
+        times = window_times(product, lake, day)
+        write_releases(folder, releases, tree, tree, times)
+        if times is not None:
+            write_times(times, folder / TIMES)
         if product.segmented:
             split = _split(read_rows(lake, product, day), matrices, releases, tree)
             write_parquet(split, folder / SEGMENTS)

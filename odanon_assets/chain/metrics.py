@@ -33,8 +33,9 @@ from odanon.risk.membership import membership_auc
 from odanon.risk.report import RiskReport, risk_report
 from odanon_assets.chain.anonymized import by_segment
 from odanon_assets.chain.hierarchy import read_tree
-from odanon_assets.chain.od import day_matrices, moment, read_rows
+from odanon_assets.chain.od import day_matrices, read_rows, rows_by_matrix
 from odanon_assets.gate.counts import told_counts
+from odanon_assets.gate.evidence import window_times
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import to_json, write_parquet, write_text
 from odanon_assets.lake.lake import Lake, write_figures
@@ -52,13 +53,14 @@ def metrics(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     """
     tree = read_tree(lake, product, day)
     parameters = lake.figures(product.product, "anonymized", day)["parameters"]
-    releases = read_releases(lake.read(product.product, "anonymized", day), tree, tree, parameters)
+    times = window_times(product, lake, day)
+    releases = read_releases(lake.read(product.product, "anonymized", day), tree, tree, parameters, times)
     # Areas of tiles are drawn only if a metric asks for them.
     ground = Ground.of(tree, tree, product.zoning.instance.tiles(tree.label[tree.tiles]))
     if ground is not None and product.zoning.weights is not None:
         ground = replace(ground, prior=read_weights(product.zoning.weights).of_nodes(tree))
     matrices = {at: replace(od, ground=ground) for at, od in day_matrices(lake, product, day, tree)}
-    rows = {moment(at): part for at, part in read_rows(lake, product, day).groupby("time_bin", sort=True)}
+    rows = rows_by_matrix(read_rows(lake, product, day), times)
     ids = {at: np.unique(part["person"]) if "person" in part else np.empty(0) for at, part in rows.items()}
     missing = LeftOut.of(matrices, releases, ids, parameters["k"])
     chosen = [metric.instance for metric in product.metrics]

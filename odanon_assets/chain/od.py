@@ -11,6 +11,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.window import Times
 from odanon.plugin import parameters_of
 from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
@@ -19,7 +20,7 @@ from odanon.trips.bins import bin_instants
 from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
 from odanon_assets.chain.people import describe_people
-from odanon_assets.gate.evidence import ROWS
+from odanon_assets.gate.evidence import ROWS, window_times
 from odanon_assets.lake.files import read_frame, write_parquet
 from odanon_assets.lake.lake import Lake, write_figures
 from odanon_assets.lake.origin import carry, rules_of
@@ -309,9 +310,27 @@ def read_rows(lake: Lake, product: Product, day: date) -> pd.DataFrame:
 
 
 def day_matrices(lake: Lake, product: Product, day: date, tree: Hierarchy) -> Iterator[tuple[datetime, ODMatrix]]:
-    """The matrix of each time bin that has trips."""
-    for time_bin, rows in read_rows(lake, product, day).groupby("time_bin", sort=True):
-        yield moment(time_bin), bin_matrix(rows, tree)
+    """The matrix of each time bin that has trips, or of the whole window where time is adaptive."""
+    times = window_times(product, lake, day)
+    for at, rows in rows_by_matrix(read_rows(lake, product, day), times).items():
+        yield at, bin_matrix(rows, tree) if times is None else window_matrix(rows, tree, times)
+
+
+def rows_by_matrix(rows: pd.DataFrame, times: Times | None) -> dict[datetime, pd.DataFrame]:
+    """The rows of every matrix of a window, by the start of its time."""
+    if times is not None:
+        return {times.start[0]: rows} if len(rows) else {}
+    return {moment(at): part for at, part in rows.groupby("time_bin", sort=True)}
+
+
+def window_matrix(rows: pd.DataFrame, tree: Hierarchy, times: Times) -> ODMatrix:
+    """The matrix of a whole window, each row with its bin."""
+    bins = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(rows["time_bin"]))
+    if (bins < 0).any():
+        raise OdanonError(f"{int((bins < 0).sum())} OD rows are of no time bin of their window; run it again")
+    person, weight = (name if name in rows else None for name in ("person", "weight"))
+    told = rows.assign(bin=bins)
+    return ODMatrix.from_frame(told, tree, tree, person=person, weight=weight, time="bin", times=times)
 
 
 def bin_matrix(rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:

@@ -99,7 +99,8 @@ TABLES: dict[str, Table] = {
         (
             Column("product", TEXT, "name of the product"),
             Column("window_start", DATE, "the day"),
-            Column("time_bin", TIME, "start of the time bin, UTC", ("anonymized.time_bin",)),
+            Column("time_start", TIME, "start of the time of departure, UTC", ("anonymized.time_bin",)),
+            Column("time_end", TIME, "end of it, UTC", ("anonymized.time_bin",)),
             Column("segment", TEXT, "segment of the people", ("od.segment",)),
             Column("origin_zone", TEXT, "zone in which the trips start", ("anonymized.origin",)),
             Column("destination_zone", TEXT, "zone in which the trips end", ("anonymized.destination",)),

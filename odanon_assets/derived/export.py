@@ -26,11 +26,12 @@ _FIXED_DATE = "2000-01-01T00:00:00.000Z"  # a GeoPackage carries its date of wri
 _FLOW_FIELDS = (
     ("product", "string", "Name of the data product."),
     ("window_start", "date", "First local day of the window that the release covers."),
-    ("time_bin", "datetime", "Start of the time bin of departure, in UTC."),
+    ("time_start", "datetime", "Start of the time of departure, in UTC."),
+    ("time_end", "datetime", "End of it; empty in releases that are older than this column."),
     ("segment", "string", "Part of the population; all: everybody, in a flow that is not split."),
     ("origin_zone", "string", "Zone where the trips start."),
     ("destination_zone", "string", "Zone where the trips end."),
-    ("kind", "string", "flow, or rest: the trips between its zones that no finer row of the same time bin counts."),
+    ("kind", "string", "flow, or rest: the trips between its zones that no finer row of the same time counts."),
     ("trips", "integer", "Number of trips; of a release about the population, its rounded estimate."),
     (
         "spread",
@@ -84,7 +85,7 @@ _MEDIA_TYPES = {
     ".json": "application/json",
 }
 _TABLES = {
-    "flows": (_FLOW_FIELDS, ["release_id", "time_bin", "segment", "origin_zone", "destination_zone"]),
+    "flows": (_FLOW_FIELDS, ["release_id", "time_start", "time_end", "segment", "origin_zone", "destination_zone"]),
     "zones": (_ZONE_FIELDS, ["release_id", "zone_id"]),
     "weights": (_WEIGHT_FIELDS, ["release_id", "time_bin", "reading", "side", "zone_id"]),
     "tiles": (_TILE_FIELDS, ["release_id", "tile"]),
@@ -153,7 +154,8 @@ def _csv(
 ) -> None:
     for name, timed in (("flows", flows), ("weights", weights)):
         if len(timed):
-            plain = timed.assign(time_bin=timed["time_bin"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            times = [column for column in ("time_start", "time_end", "time_bin") if column in timed]
+            plain = timed.assign(**{column: timed[column].dt.strftime("%Y-%m-%dT%H:%M:%SZ") for column in times})
             write_csv(plain, folder / f"{name}.csv")
     for name, lists, placed in (("zones", "tiles", zones), ("tiles", "zones", tiles)):
         if len(placed):

@@ -108,11 +108,14 @@ def _tiles(store: Store, releases: list[str], zones: pd.DataFrame) -> "GeoDataFr
 
 
 def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:
-    """A day's published flows by local clock time and shape."""
+    """A day's published flows by local clock time and shape; of a product in time, by the start and end of theirs."""
     release = flows["release_id"].iloc[0] if len(flows) else ""
     area = zones[zones["release_id"] == release].set_index("zone_id")["area"]
+    clock, end = (flows[name].dt.tz_convert(product.zone).dt.strftime("%H:%M") for name in ("time_start", "time_end"))
+    if product.od.time == "adaptive":
+        clock = clock + "-" + end.replace("00:00", "24:00")
     return flows.assign(
-        clock=flows["time_bin"].dt.tz_convert(product.zone).dt.strftime("%H:%M"),
+        clock=clock,
         origin_zone=flows["origin_zone"].map(area),
         destination_zone=flows["destination_zone"].map(area),
     )

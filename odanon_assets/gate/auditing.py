@@ -62,7 +62,7 @@ def _unlike(
     if capped and not _same_numbers(facts, manifest):
         what = "trips counted up to a cap for each person and flow, so that sums of flows are not those of trips"
         return [Finding("comparable", 1, f"{what}, {where}")]
-    other = sum(one.times != two.times for one, two in meeting)
+    other = sum(not one.told_in(two) for one, two in meeting)
     if other:
         what = "time bins that overlap without being the same, whose numbers may only be sums of each other"
         return [Finding("base-window", other, f"{what}, {where}")]

@@ -15,17 +15,20 @@ import pandas as pd
 from odanon.gate.coverage import Coverage, Line
 from odanon.gate.noise import with_noise
 from odanon.gate.verifier import Finding, added_up
+from odanon.gate.woven import woven
 from odanon.model.files.trees import from_parquet
 from odanon.model.release import REST, TOTAL
 from odanon.product import Product
-from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.gate.evidence import SEGMENTS, Tables, time_bins
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.bundle import Bundle
 
 _PAIR = ["time_bin", "origin", "destination"]
 _CELL = [*_PAIR, "segment"]
-_SHOWN = [*_CELL, "kind", "trips", "band"]
+_TIMES = ["time_start", "time_end"]
+_PLACE = [*_TIMES, "origin", "destination", "segment"]
+_SHOWN = [*_PLACE, "kind", "trips", "band"]
 _SLIVER = 1e-6  # shapes of less than this share of their zones are rounding
 _STEPS = (1, 2, 5, 10)  # multiples of k at which bands of people begin
 
@@ -41,7 +44,7 @@ def unlike_tables(product: Product, lake: Lake, day: date, bundle: Bundle) -> li
                 "figures", int(measured != facts["release_id"]), "figures of other tables; run the stage metrics again"
             ),
             Finding("facts", len(other), f"facts of the manifest that are not those of the tables: {', '.join(other)}"),
-            *_flows(bundle, tables, facts),
+            *_flows(bundle, tables, facts, time_bins(product, tables, day)),
             _misspread(bundle, tables),
             *_zones(bundle, tables, lake, product, day),
         ]
@@ -52,7 +55,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Finding]:
+def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any], bins: list[list[str]]) -> list[Finding]:
     """Rows of the public table that are not a verified flow, verified flows that are missing, and noise that is not theirs."""
     parameters = facts["parameters"]
     public = bundle.flows.rename(columns={"origin_zone": "origin", "destination_zone": "destination"})
@@ -61,8 +64,10 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
     if noisy:
         verified = with_noise(verified, _people(tables, verified), parameters["k"])
     trips = verified["weight"] if parameters["unit"] == "population" else verified["trips"]
-    verified = verified.assign(trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]))[_SHOWN]
-    wrong = _unlike(shown, verified, [*_CELL, "kind"] if noisy else _SHOWN)
+    verified = verified.assign(
+        trips=trips.astype("int64"), band=_bands(verified["persons"], parameters["k"]), **_when(verified, bins)
+    )[_SHOWN]
+    wrong = _unlike(shown, verified, [*_PLACE, "kind"] if noisy else _SHOWN)
     misperturbed = _unlike(shown, verified, _SHOWN) - wrong
     same = {"product": facts["product"], "release_id": facts["release_id"]}
     wrong += sum(int((bundle.flows[column] != value).sum()) for column, value in same.items())
@@ -73,6 +78,17 @@ def _flows(bundle: Bundle, tables: Tables, facts: dict[str, Any]) -> list[Findin
         ),
         Finding("noise", int(noisy and (shown["trips"] < parameters["k"]).sum()), "published numbers below k"),
     ]
+
+
+def _when(verified: pd.DataFrame, bins: list[list[str]]) -> dict[str, pd.Series]:
+    """When the time of each verified flow starts and ends: its bin's, or the interval that it is named after."""
+    if "time" in verified:
+        start, end = (verified["time"].str.split("/").str[place] for place in (0, 1))
+    else:
+        ends = {pd.Timestamp(first): last for first, last, *_ in bins}
+        start, end = verified["time_bin"], verified["time_bin"].map(ends)
+    moments = {"time_start": start, "time_end": end}
+    return {name: pd.to_datetime(told, utc=True).astype("datetime64[us, UTC]") for name, told in moments.items()}
 
 
 def _misspread(bundle: Bundle, tables: Tables) -> Finding:
@@ -86,17 +102,24 @@ def _misspread(bundle: Bundle, tables: Tables) -> Finding:
         return Finding("published-flows", int((flows["spread"] != flows["trips"]).sum()), what)
     ground = pd.Series(bundle.zones.to_crs("EPSG:6933").area.to_numpy(), index=bundle.zones["zone_id"].to_numpy())
     areas = pd.read_parquet(tables.folder / "areas.parquet", columns=["time_bin", "side", "area", "tiles"])
-    wrong = 0
-    for at, rows in flows.groupby("time_bin"):
+    times, wrong = tables.times, 0
+    for at, rows in [(times.start[0], flows)] if times is not None else flows.groupby("time_start"):
         here = areas[areas["time_bin"] == at].explode("tiles").rename(columns={"tiles": "tile"})
-        lines = [Line.of(here.loc[here["side"] == side, ["area", "tile"]]) for side in ("origin", "destination")]
-        sums = rows.groupby(["origin_zone", "destination_zone"])[["trips", "spread"]].sum()
+        lines = [
+            Line.of(here.loc[here["side"] == side, ["area", "tile"]]) for side in ("origin", "destination", "time")
+        ]
+        sums = rows.groupby(["origin_zone", "destination_zone", *_TIMES])[["trips", "spread"]].sum()
         ends = [sums.index.get_level_values(side) for side in ("origin_zone", "destination_zone")]
-        number = [line.areas.get_indexer(end) for line, end in zip(lines, ends, strict=True)]
+        number = [line.areas.get_indexer(end) for line, end in zip(lines, ends, strict=False)]
+        whole = ground.loc[ends[0]].to_numpy() * ground.loc[ends[1]].to_numpy()
+        if times is not None:
+            start, end = (sums.index.get_level_values(name) for name in _TIMES)
+            interval = pd.Index([f"{a.isoformat()}/{b.isoformat()}" for a, b in zip(start, end, strict=True)])
+            lines[0], number[0] = woven(lines[0], lines[2], number[0], lines[2].areas.get_indexer(interval))
+            whole = whole * pd.Series(times.tree.n_tiles, index=times.tree.label).loc[interval].to_numpy()
         nested = Coverage.of(number[0], number[1], lines[0], lines[1])
         outer = np.full(len(sums), -1)
         outer[nested.inner] = nested.outer
-        whole = ground.loc[ends[0]].to_numpy() * ground.loc[ends[1]].to_numpy()
         own = whole - np.bincount(nested.outer, whole[nested.inner], len(sums))
         layer = sums["spread"].to_numpy() / whole
         density, up = layer.copy(), outer.copy()
@@ -158,7 +181,8 @@ def _zones(bundle: Bundle, tables: Tables, lake: Lake, product: Product, day: da
     zones = bundle.zones
     tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
     everywhere, nodes = set(tree.label[tree.tiles].tolist()), dict(zip(tree.label, tree.n_tiles, strict=True))
-    listed = pd.read_parquet(tables.folder / "areas.parquet", columns=["area", "n_tiles", "tiles"])
+    listed = pd.read_parquet(tables.folder / "areas.parquet", columns=["side", "area", "n_tiles", "tiles"])
+    listed = listed[listed["side"] != "time"].drop(columns="side")
     areas = {name: (set(tiles), size) for name, size, tiles in zip(*(listed[c] for c in listed), strict=True)}
     wrong = 0
     for name, size, tiles in zip(zones["zone_id"], zones["n_tiles"], zones["tiles"], strict=True):

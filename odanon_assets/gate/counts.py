@@ -79,9 +79,11 @@ def _buckets(lake: Lake, product: Product, day: date, stage: str) -> list[Path]:
 
 
 def _pairs(rows: pd.DataFrame, od: ODMatrix, release: Release) -> int:
-    """Tile pairs of a time bin by segment, of the rows that the matrix still has."""
+    """Tile pairs of a matrix by time bin and segment, of the rows that it still has."""
     ends = {side: release.assignment[side].astype("str").to_numpy()[od.row_pair] for side in ("origin", "destination")}
     left = pd.DataFrame(ends)
+    if od.time is not None and od.times is not None:
+        left["time_bin"] = pd.DatetimeIndex(od.times.start)[od.time].as_unit("us")
     if od.person is not None:
         left["person"] = np.unique(rows["person"])[od.person]
-    return len(rows.merge(left)[["segment", "origin", "destination"]].drop_duplicates())
+    return len(rows.merge(left)[["time_bin", "segment", "origin", "destination"]].drop_duplicates())

@@ -20,9 +20,10 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon import registry
-from odanon.model.window import day_window, window_instants
+from odanon.model.files.times import TIMES, read_times
+from odanon.model.window import Times, day_window, window_instants
 from odanon.product import Product
-from odanon.product.windows import bins_of, is_longer
+from odanon.product.windows import bins_of, is_longer, times_of
 from odanon.reading.origin import alike
 from odanon.trips.bins import bin_instants
 from odanon_assets.lake.files import link, read_frame, to_json, write_parquet, write_text
@@ -45,6 +46,11 @@ class Tables:
     folder: Path  # flows, areas, assignment and, for products with segments, SEGMENTS
     overlapping: bool  # whether flows may share tile pairs; the assignment then says in which one a pair counts
     leaves_out: bool  # whether pairs between the areas of a flow may be left out of it; the assignment says which
+
+    @property
+    def times(self) -> Times | None:
+        """The bins of a release in time; None where every flow is of one bin."""
+        return read_times(self.folder / TIMES) if (self.folder / TIMES).is_file() else None
 
     @classmethod
     def of_day(cls, product: Product, lake: Lake, day: date) -> "Tables":
@@ -147,6 +153,11 @@ def time_bins(product: Product, tables: Tables, day: date) -> list[list[str]]:
     starts = pd.DatetimeIndex(bin_instants(day, product.zone, product.od.bin)).tz_localize("UTC").union(used)
     ends = [*starts[1:], pd.Timestamp(day_window(day, product.zone)[1])]
     return [[s.isoformat(), e.isoformat()] for s, e in zip(starts, ends, strict=True) if s in used]
+
+
+def window_times(product: Product, lake: Lake, day: date) -> Times | None:
+    """The bins of a day or longer window that is released in time, as its file and days say; None where every row is of one bin."""
+    return times_of(product, day, lake.days_of(product.product, day) if is_longer(product) else [day])
 
 
 def _folder(lake: Lake, manifest: dict[str, Any]) -> Path:

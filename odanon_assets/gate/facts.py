@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from odanon.gate.verifier import Finding
+from odanon.model.files.times import TIMES
 from odanon.model.perturbation import TABLE
 from odanon.product import Product
-from odanon.product.windows import bins_of, is_longer, matrix_days
+from odanon.product.windows import bins_of, is_longer, matrix_days, told_bins, told_intervals
 from odanon.reconstruct.prior import read_weights
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.lake.files import sha256
@@ -37,10 +38,11 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if is_longer(product):
         told |= _told_window(product, lake, day)
-        identity |= told
+    if (lake.read(product.product, "anonymized", day) / TIMES).is_file():
+        told["time"] = "adaptive"
     if product.publish.perturb is not None:
         told["perturb"] = TABLE.told(parameters["k"])
-        identity |= told
+    identity |= told
     if (weights := product.zoning.weights) is not None:
         told["weights"] = {"columns": read_weights(weights).names, "sha256": sha256(weights)}
         identity |= {"weights": told["weights"]}
@@ -113,18 +115,10 @@ def _told_window(product: Product, lake: Lake, window: date) -> dict[str, Any]:
     Days and bins follow from the product's file and from the days that are there, of which the tables tell.
     """
     made = {*lake.days_of(product.product, window)}
-    bins = [
-        {
-            "time_bin": each.start.isoformat(),
-            "day_type": each.day_type,
-            "since": each.since,
-            "until": each.until,
-            "days": sum(day in made for day in each.days),
-        }
-        for each in bins_of(product, window).bins
-    ]
+    bins = told_bins(product, window, made)
     missing = [day.isoformat() for day in matrix_days(product, window) if day not in made]
-    return {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
+    told = {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
+    return told if product.od.time == "fixed" else {**told, "intervals": told_intervals(bins)}
 
 
 def without_paths(value: Any) -> Any:

@@ -8,7 +8,8 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
+from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix, Stretches
+from odanon.model.window import Times
 from odanon_assets.gate.evidence import SEGMENTS, Tables
 from odanon_assets.stores.interface import window_of
 
@@ -18,31 +19,38 @@ _NEEDED = {"algorithm", "k", "unit", "zoning"}
 
 def matrices(facts: dict[str, Any], tables: Tables, bins: list[list[str]]) -> list[PublishedMatrix]:
     """The time bins and segments of a release as the auditor reads them; tables are read when one overlaps another."""
-    names = [TOTAL, *_segments(tables)]
+    told = [_stretches([*map(datetime.fromisoformat, each)]) for each in bins]
+    if (times := tables.times) is not None:  # one matrix of the whole window, which has no segments
+        return [_matrix(facts, told, TOTAL, lambda: _content(tables, times.start[0], TOTAL))] if told else []
 
-    def matrix(moments: list[datetime], label: str) -> PublishedMatrix:
+    def matrix(each: Stretches, label: str) -> PublishedMatrix:
         segment = TOTAL if label == TOTAL else _conditions(label, facts["segments"])
-        return _matrix(facts, moments, segment, lambda: _content(tables, moments[0], label))
+        return _matrix(facts, [each], segment, lambda: _content(tables, each[0][0], label))
 
-    return [matrix([*map(datetime.fromisoformat, each)], label) for each in bins for label in names]
+    return [matrix(each, label) for each in told for label in (TOTAL, *_segments(tables))]
+
+
+def _stretches(moments: Sequence[datetime]) -> Stretches:
+    """The stretches of time of a bin, from their starts and ends in turn."""
+    return tuple(zip(moments[::2], moments[1::2], strict=True))
 
 
 def _matrix(
-    facts: dict[str, Any], moments: Sequence[datetime], segment: str, load: Callable[[], Content]
+    facts: dict[str, Any], bins: Sequence[Stretches], segment: str, load: Callable[[], Content]
 ) -> PublishedMatrix:
-    """One that counts the trips of a stretch of time, given by its start and end, or of several in turn."""
-    promise, spans = facts["parameters"], tuple(zip(moments[::2], moments[1::2], strict=True))
+    """One whose rows are told in some bins."""
+    promise = facts["parameters"]
     return PublishedMatrix(
         release_id=facts["release_id"],
         product=facts["product"],
         source=facts["data_sha256"],
-        start=moments[0],
-        end=moments[-1],
+        start=min(each[0][0] for each in bins),
+        end=max(each[-1][1] for each in bins),
         k=promise["k"],
         unit=promise["unit"],
         load=load,
         segment=segment,
-        spans=spans if len(spans) > 1 else (),
+        bins=tuple(bins),
     )
 
 
@@ -64,7 +72,7 @@ def unreadable(manifest: dict[str, Any]) -> PublishedMatrix:
     """
     nothing = Content(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), rows=None)
     promise = {"k": 1, "unit": "persons", **manifest.get("parameters", {})}
-    return _matrix({**manifest, "parameters": promise}, window_of(manifest), TOTAL, lambda: nothing)
+    return _matrix({**manifest, "parameters": promise}, [_stretches(window_of(manifest))], TOTAL, lambda: nothing)
 
 
 def _segments(tables: Tables) -> list[str]:
@@ -82,8 +90,9 @@ def _conditions(label: str, attributes: list[str]) -> str:
 
 def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
     """What one segment of a time bin shows: its part of the flows that are split, or all that are not."""
-    here = [("time_bin", "==", pd.Timestamp(time_bin))]
-    rows = pd.read_parquet(tables.rows, filters=here if label == TOTAL else [*here, ("segment", "==", label)])
+    here, times = [("time_bin", "==", pd.Timestamp(time_bin))], tables.times
+    kept = here if times is None else None
+    rows = pd.read_parquet(tables.rows, filters=kept if label == TOTAL else [*here, ("segment", "==", label)])
     areas = pd.read_parquet(tables.folder / "areas.parquet", filters=here)
     tiles = areas.explode("tiles").rename(columns={"tiles": "tile"})
     flows = pd.read_parquet(tables.folder / "flows.parquet", filters=here)
@@ -100,4 +109,12 @@ def _content(tables: Tables, time_bin: datetime, label: str) -> Content:
         assignment = assignment.assign(flow=np.where((flow >= 0) & np.append(shown, False)[flow], flow, -1))
     origin, destination = (tiles.loc[tiles["side"] == side, ["area", "tile"]] for side in ENDS)
     rows = rows.rename(columns={"time_bin": "time"})
-    return Content(flows[shown], origin, destination, rows, assignment, beside=flows[~shown])
+    intervals = None if times is None else _bins_of(tiles[tiles["side"] == "time"], times)
+    return Content(flows[shown], origin, destination, rows, assignment, beside=flows[~shown], times=intervals)
+
+
+def _bins_of(intervals: pd.DataFrame, times: Times) -> pd.DataFrame:
+    """Intervals with the starts of their bins, as rows tell them."""
+    start = dict(zip(times.tree.label[times.tree.tiles], times.start, strict=True))
+    tile = pd.to_datetime(intervals["tile"].map(start), utc=True)
+    return pd.DataFrame({"area": intervals["area"], "tile": tile}).reset_index(drop=True)

@@ -17,8 +17,9 @@ from odanon.model.files.releases import read_releases
 from odanon.model.files.trees import from_parquet
 from odanon.model.promise import Promise
 from odanon.model.release import Release
+from odanon.model.window import Times
 from odanon.product import Product
-from odanon_assets.gate.evidence import SEGMENTS, Tables
+from odanon_assets.gate.evidence import SEGMENTS, Tables, window_times
 from odanon_assets.gate.matrices import ENDS
 from odanon_assets.lake.lake import Lake
 
@@ -32,9 +33,11 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     promise = Promise.of(parameters)
     rows = pq.read_table(tables.rows, read_dictionary=ENDS).to_pandas()
     tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
-    releases = read_releases(tables.folder, tree, tree, parameters)
+    times = tables.times
+    releases = read_releases(tables.folder, tree, tree, parameters, times)
     split = _by_bin(pd.read_parquet(tables.folder / SEGMENTS)) if product.segmented else {}
-    bins = _by_bin(rows)
+    bins = _by_bin(rows) if times is None else _in_time(rows, times)
+    strangers = 0 if times is None else sum(int(here["time"].isna().sum()) for here in bins.values())
     how = {"overlapping": tables.overlapping, "leaves_out": tables.leaves_out}
     told = {
         *split,
@@ -42,12 +45,18 @@ def verify_day(product: Product, lake: Lake, day: date) -> list[Finding]:
     }
     findings = [
         Finding("verifiable", int(_adds_noise(parameters)), "an algorithm whose counts are noisy and prove nothing"),
+        Finding(
+            "known-times",
+            int(_told(times) != _told(window_times(product, lake, day))),
+            "tables of other times than the product's file and its days say",
+        ),
+        Finding("time-bins", strangers, "rows of no time bin of the window"),
         Finding("time-bins", len(told - bins.keys()), "time bins without input"),
         Finding("time-bins", len(bins.keys() - releases.keys()), "time bins that the release leaves out"),
     ]
     for at in sorted(bins.keys() & releases.keys()):
         release, here = releases[at], bins[at].drop(columns="time_bin")
-        findings += release_findings(here, release, tree, tree, promise, **how)
+        findings += release_findings(here, release, tree, tree, promise, times=times, **how)
         told_by_areas = sum(telling(areas, tree) for areas in (release.origins, release.destinations))
         findings.append(Finding("visited-areas", told_by_areas, "areas that list only tiles that somebody visited"))
         if at in split:
@@ -112,6 +121,19 @@ def _numbers(table: pd.DataFrame, among: pd.DataFrame) -> npt.NDArray[np.int64]:
     """The row of the other table with the same origin and destination as each row, -1 for none."""
     index = pd.MultiIndex.from_frame(among[ENDS].astype("str"))
     return index.get_indexer(pd.MultiIndex.from_frame(table[ENDS].astype("str")))
+
+
+def _told(times: Times | None) -> tuple[Any, ...] | None:
+    return None if times is None else (times.start, times.end, times.seconds, times.tree.label.tolist())
+
+
+def _in_time(rows: pd.DataFrame, times: Times) -> dict[datetime, pd.DataFrame]:
+    """The rows of a whole window, each with the label of its bin; without one where a row is of no bin."""
+    if not len(rows):
+        return {}
+    at = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(rows["time_bin"]))
+    labels = pd.Index(times.tree.label[times.tree.tiles], dtype="str")
+    return {times.start[0]: rows.assign(time=pd.Categorical.from_codes(at, labels))}
 
 
 def _by_bin(table: pd.DataFrame) -> dict[datetime, pd.DataFrame]:

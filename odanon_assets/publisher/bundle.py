@@ -27,13 +27,13 @@ from odanon.product.choices import Stranger
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.even import over_ground
 from odanon.reconstruct.prior import no_tiles, read_weights
-from odanon.reconstruct.readings import EVEN, WEIGHTED, better, spread_column, zone_weights
+from odanon.reconstruct.readings import EVEN, FITTED, WEIGHTED, better, spread_column, zone_weights
 from odanon.reconstruct.weights import weigh
 from odanon.report.release import render_release
 from odanon.risk.bands import coarse, persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
-from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of
+from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of, time_bins
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
 from odanon_assets.lake.lake import Lake
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 # What plugins of other packages have told earlier stages, since none of them runs here.
 DECLARED = "declared.json"  # beside the metrics: the figures that they declare
+_INSTANT = "datetime64[us, UTC]"
 TILES = "tiles.parquet"  # beside the hierarchy: where the tiles of their zonings are
 
 
@@ -54,16 +55,17 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     release, parameters = facts["release_id"], made["parameters"]
     tree = from_parquet(lake.read(name, "hierarchy", day) / "tree.parquet")
     flows = public_flows(product, lake, day, release, parameters)
-    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters)
+    times = Tables.of_day(product, lake, day).times
+    releases = read_releases(lake.read(name, "anonymized", day), tree, tree, parameters, times)
     tiles = _tiles(product, lake, day, tree)
     zones = release_zones(releases.values(), tree, tiles)
     used = zones["zone_id"].isin(flows["origin_zone"]) | zones["zone_id"].isin(flows["destination_zone"])
     zones = zones[used].reset_index(drop=True)  # an area that no flow uses would tell of what was left out
     listed = _public_tiles(product, zones, tree, tiles)
     whole = zone_weights(listed, pd.Series(ground(zones.geometry.to_numpy()) / 1e6, zones["zone_id"]))
-    weighted = weigh(flows, zones, tree, whole if len(listed) else None)
+    weighted = weigh(flows, zones, tree, whole if len(listed) else None, times)
     spreads = {spread_column(reading): weighted.spread.get(reading, np.nan) for reading in WEIGHTED}
-    flows = flows.assign(spread=over_ground(flows, zones, tree), **spreads)[list(FLOW_COLUMNS)]
+    flows = flows.assign(spread=over_ground(flows, zones, tree, times), **spreads)[list(FLOW_COLUMNS)]
     figures = lake.figures(name, "metrics", day)
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
@@ -81,7 +83,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "promise": Promise.of(parameters).told(budgeted=method_of(made)["budgeted"]),
         "metrics": metrics,
         "figures": _declarations(metrics, known),
-        "reading": better(metrics) if weighted.spread else EVEN,
+        "reading": better(metrics) if FITTED in weighted.spread else EVEN,
         "readings": [EVEN, *weighted.spread],
         "input_counts": figures["input_counts"],
         "verifier": "passed",
@@ -120,11 +122,13 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             flows, pd.read_parquet(Tables.of_day(product, lake, day).rows), whole, assignment, parameters["k"]
         )
     estimated = parameters["unit"] == "population"
+    start, end = _times(product, lake, day, flows)
     return pd.DataFrame(
         {
             "product": product.product,
             "window_start": day,
-            "time_bin": flows["time_bin"],
+            "time_start": start,
+            "time_end": end,
             "segment": flows["segment"],
             "origin_zone": flows["origin"],
             "destination_zone": flows["destination"],
@@ -134,6 +138,17 @@ def public_flows(product: Product, lake: Lake, day: date, release: str, paramete
             "release_id": release,
         }
     )
+
+
+def _times(product: Product, lake: Lake, day: date, flows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """When the time of each flow starts and ends: its bin's, or its interval's."""
+    tables = Tables.of_day(product, lake, day)
+    if (times := tables.times) is not None:
+        start, end = times.bounds(flows["time"])
+        return pd.Series(start, dtype=_INSTANT), pd.Series(end, dtype=_INSTANT)
+    ends = {pd.Timestamp(first): pd.Timestamp(last) for first, last, *_ in time_bins(product, tables, day)}
+    # Rows of bins that the product's file does not have any more go no further than the gate, which says so.
+    return flows["time_bin"], flows["time_bin"].map(ends).astype(_INSTANT).fillna(flows["time_bin"])
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 FLOW_COLUMNS = (
     "product",
     "window_start",
-    "time_bin",
+    "time_start",
+    "time_end",
     "segment",
     "origin_zone",
     "destination_zone",
@@ -42,7 +43,7 @@ FLOW_COLUMNS = (
     "persons_band",
     "release_id",
 )
-FLOW_KEY = ("time_bin", "segment", "origin_zone", "destination_zone")
+FLOW_KEY = ("time_start", "time_end", "segment", "origin_zone", "destination_zone")
 ZONE_COLUMNS = ("zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry")
 _PRODUCT = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
@@ -97,6 +98,8 @@ def check_bundle(bundle: Bundle) -> None:
         raise OdanonError(f"{where}: {int(strangers.sum())} ends of flows lie in no zone of the release")
     if not bundle.flows["kind"].isin(KINDS).all():
         raise OdanonError(f"{where}: a row is neither a flow nor a rest; kind is one of {', '.join(KINDS)}")
+    if not (bundle.flows["time_start"] < bundle.flows["time_end"]).all():
+        raise OdanonError(f"{where}: a row does not end after it starts; give every row time_start and time_end")
     if bundle.zones["zone_id"].duplicated().any():
         raise OdanonError(f"{where}: the zones name a zone twice")
     if bundle.flows.duplicated(list(FLOW_KEY)).any():

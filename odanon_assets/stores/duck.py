@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.window import Times
 from odanon.reconstruct.areas import ground, spread, zone_shares
 from odanon.reconstruct.readings import EVEN, PRIOR, TILE_COLUMNS, WEIGHT_COLUMNS, resolved, spread_column
 from odanon_assets.stores.bundle import FLOW_COLUMNS
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 _RELEASE = "string_split(filename, '/')[-2]"
 _AFTER = timedelta(days=2)  # days of a window are local, and its bins may lie in others in UTC
 _BEFORE = timedelta(days=33)  # bins of a month may start at its end
-_BIN = ("time_bin", "day_type", "since", "until", "days")  # what manifests tell of a time bin
+_TIME = ("time_bin", "time_start", "time_end", "day_type", "since", "until", "days")  # what manifests tell of times
 Windows = Sequence[tuple[str, str, str, str]]  # product, start, standing, release
 # The columns of flows and zones where no release is left to name them.
 _NO_FLOWS = (
-    "product text, window_start date, time_bin timestamptz, segment text, origin_zone text, destination_zone text,"
-    " kind text, trips bigint, spread double, spread_fitted double, spread_prior double, persons_band text,"
+    "product text, window_start date, time_start timestamptz, time_end timestamptz, segment text, origin_zone text,"
+    " destination_zone text, kind text, trips bigint, spread double, spread_fitted double, spread_prior double, persons_band text,"
     " release_id text"
 )
 _NO_WEIGHTS = "release_id text, time_bin timestamptz, reading text, side text, zone_id text, around text, weight double"
@@ -89,32 +90,44 @@ def _view_some(
 
 def _create_bins(session: "DuckDBPyConnection", manifests: list[dict[str, Any]]) -> None:
     """The time bins of windows longer than a day with the days behind them, and their flows as means by day."""
-    bins = [
-        (m["product"], m["window_start"], m["release_id"], *(each[name] for name in _BIN))
+    times = [
+        (m["product"], m["window_start"], m["release_id"], kind, *(each.get(name) for name in _TIME))
         for m in manifests
-        for each in m.get("bins", ())
+        for kind in ("bins", "intervals")  # what the time of a row may be; the second where rows are of several bins
+        for each in m.get(kind, ())
     ]
     session.execute(
-        "CREATE TABLE bins (product text, window_start date, release_id text, time_bin timestamptz, day_type text,"
-        " since text, until text, days integer)"
+        "CREATE TABLE told_times (product text, window_start date, release_id text, kind text, time_bin timestamptz,"
+        " time_start timestamptz, time_end timestamptz, day_type text, since text, until text, days integer)"
     )
-    if bins:
-        session.executemany("INSERT INTO bins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", bins)
+    if times:
+        session.executemany("INSERT INTO told_times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", times)
     session.execute(
-        "CREATE VIEW daily_means AS SELECT f.product, f.window_start, f.time_bin, b.day_type, b.since, b.until, b.days,"
-        " f.segment, f.origin_zone, f.destination_zone, f.kind, f.trips, f.trips / b.days::double AS trips_per_day,"
-        " f.release_id FROM flows f JOIN bins b USING (release_id, time_bin) WHERE b.days > 0"
+        "CREATE VIEW bins AS SELECT product, window_start, release_id, time_bin, day_type, since, until, days"
+        " FROM told_times WHERE kind = 'bins'"
+    )
+    session.execute(
+        "CREATE VIEW daily_means AS SELECT f.product, f.window_start, f.time_start, f.time_end, b.day_type, b.since,"
+        " b.until, b.days, f.segment, f.origin_zone, f.destination_zone, f.kind, f.trips,"
+        " f.trips / b.days::double AS trips_per_day, f.release_id FROM flows f"
+        " JOIN told_times b ON b.release_id = f.release_id AND coalesce(b.time_start, b.time_bin) = f.time_start"
+        " AND coalesce(b.time_end = f.time_end, true) WHERE b.days > 0"
     )
 
 
 def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
-    """The flows of all releases; those of files that are older than rests are flows, read evenly."""
+    """The flows of all releases; those of files that are older than rests are flows, read evenly, and than ends of bins have none."""
     session.read_parquet(files, union_by_name=True).create_view("flow_files")
     known = set(session.view("flow_files").columns)
     columns = {name: name for name in FLOW_COLUMNS}
     columns["kind"] = "coalesce(kind, 'flow') AS kind" if "kind" in known else "'flow' AS kind"
     columns["spread"] = "coalesce(spread, trips) AS spread" if "spread" in known else "trips::double AS spread"
     columns |= {name: f"NULL::double AS {name}" for name in ("spread_fitted", "spread_prior") if name not in known}
+    if "time_bin" in known:
+        start = "coalesce(time_start, time_bin)" if "time_start" in known else "time_bin"
+        columns["time_start"] = f"{start} AS time_start"
+    if "time_end" not in known:
+        columns["time_end"] = "NULL::timestamptz AS time_end"
     session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
@@ -154,10 +167,12 @@ def matrix_over(
     shares = zone_shares(zones, areas)
     session = session_over(chosen)
     session.register("names", names)
+    session.execute("CREATE TABLE asked AS SELECT ?::timestamptz AS since, ?::timestamptz AS until", [since, until])
+    session.register("uneven", _uneven_times(chosen, since, until))
     parts = []
     for how in sorted({*readings.values()}):
         session.register("read", pd.DataFrame({"release_id": [name for name, each in readings.items() if each == how]}))
-        flows = session.execute(_VOLUME[how == EVEN].format(spread=spread_column(how)), [since, until]).df()
+        flows = session.execute(_VOLUME[how == EVEN].format(spread=spread_column(how))).df()
         if how == EVEN:
             parts.append(spread(flows, zones, shares))
             continue
@@ -169,7 +184,7 @@ def matrix_over(
                 inside = zone_shares(tiles, areas)
                 parts.append(spread(here, zones, shares, reading=how, weights=tiles, size=size, inside=inside))
             continue
-        weights = session.execute(_WEIGHTS, [how, since, until]).df()
+        weights = session.execute(_WEIGHTS, [how]).df()
         if len(weights):
             parts.append(spread(flows, zones, shares, reading=how, weights=weights, size=size))
     table = pd.concat([nothing, *(part for part in parts if len(part))], ignore_index=True)
@@ -199,27 +214,54 @@ def _distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":
     return tiles.assign(zones=zones.loc[tiles["tile"]].to_list())
 
 
+def _uneven_times(folders: list[Path], since: datetime, until: datetime) -> pd.DataFrame:
+    """Which share of the times of rows is asked for, where bins of one length are not of as many days."""
+    found = [
+        (folder.name, *each)
+        for folder in folders
+        if "intervals" in (manifest := _manifest(folder))
+        for each in Times.of_told(manifest["bins"]).shares(since, until)
+    ]
+    instant = "datetime64[us, UTC]"
+    columns = {"release_id": "str", "time_start": instant, "time_end": instant, "share": "float64"}
+    return pd.DataFrame(found, columns=list(columns)).astype(columns)
+
+
 def _overlaps(folder: Path, since: datetime, until: datetime) -> bool:
-    """Whether bins of a release may start in [since, until)."""
+    """Whether times of a release may lie in [since, until)."""
     start = date.fromisoformat(_manifest(folder)["window_start"])
     return since.date() <= start + _BEFORE and start - _AFTER <= until.date()
 
 
 # Rows by distinct zone; a reading with weights keeps releases and time bins apart, since each has its own.
 _BY_ZONE = (
-    "SELECT {keys} o.zone AS origin_zone, d.zone AS destination_zone, sum(f.{{spread}}) AS {{spread}}"
-    " FROM flows f JOIN read USING (release_id)"
+    "SELECT {keys} o.zone AS origin_zone, d.zone AS destination_zone, sum(f.{{spread}} * {share}) AS {{spread}}"
+    " FROM flows f CROSS JOIN asked JOIN read USING (release_id)"
     " JOIN names o ON o.release_id = f.release_id AND o.zone_id = f.origin_zone"
     " JOIN names d ON d.release_id = f.release_id AND d.zone_id = f.destination_zone"
-    " WHERE f.time_bin >= ?::timestamptz AND f.time_bin < ?::timestamptz GROUP BY ALL ORDER BY ALL"
+    " LEFT JOIN uneven u ON u.release_id = f.release_id AND u.time_start = f.time_start AND u.time_end = f.time_end"
+    " WHERE f.time_start < asked.until AND coalesce(f.time_end, f.time_start + INTERVAL 1 MICROSECOND) > asked.since"
+    " GROUP BY ALL ORDER BY ALL"
 )
-_VOLUME = {True: _BY_ZONE.format(keys=""), False: _BY_ZONE.format(keys="f.release_id, f.time_bin,")}
+# Rows are spread evenly over their time; those that are older than ends of bins count where they start.
+_SHARE = (
+    "CASE WHEN u.share IS NOT NULL THEN u.share"
+    " WHEN f.time_end IS NULL OR (f.time_start >= asked.since AND f.time_end <= asked.until) THEN 1.0"
+    " ELSE (epoch(least(f.time_end, asked.until)) - epoch(greatest(f.time_start, asked.since)))"
+    " / (epoch(f.time_end) - epoch(f.time_start)) END"
+)
+_VOLUME = {
+    True: _BY_ZONE.format(keys="", share=_SHARE),
+    False: _BY_ZONE.format(keys="f.release_id, f.time_start AS time_bin,", share=_SHARE),
+}
 _WEIGHTS = (
     "SELECT w.release_id, w.time_bin, w.reading, w.side, z.zone AS zone_id, a.zone AS around, w.weight"
     " FROM weights w JOIN read USING (release_id)"
     " JOIN names z ON z.release_id = w.release_id AND z.zone_id = w.zone_id"
     " LEFT JOIN names a ON a.release_id = w.release_id AND a.zone_id = w.around"
-    " WHERE w.reading = ? AND w.time_bin >= ?::timestamptz AND w.time_bin < ?::timestamptz ORDER BY ALL"
+    " CROSS JOIN asked WHERE w.reading = ? AND w.time_bin < asked.until AND w.time_bin >= coalesce("
+    "(SELECT max(b.time_bin) FROM weights b JOIN read USING (release_id) WHERE b.time_bin <= asked.since), asked.since)"
+    " ORDER BY ALL"
 )
 
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
 
+from odanon.model.window import Times
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column, zone_weights
 from odanon_assets.stores.bundle import Bundle
@@ -27,7 +28,10 @@ _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _BINARY_END = b"\xff\xff"
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('odanon tiles', 0))"  # who changes tiles
 _SIDE_OF = {"leaving": "origin", "entering": "destination"}
-_BINARY_TYPES = {"time_bin": ">i8", "trips": ">i8", **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8")}
+_BINARY_TYPES = {
+    **dict.fromkeys(("time_start", "time_end", "trips"), ">i8"),
+    **dict.fromkeys(("spread", "spread_fitted", "spread_prior"), ">f8"),
+}
 
 
 def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
@@ -44,8 +48,9 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
     release_no = execute(
         connection,
         "INSERT INTO published.release"
-        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings, prior_no)"
-        " VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings, :prior)"
+        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings, prior_no,"
+        " moments, passed) VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings, :prior,"
+        " :moments, :passed)"
         " RETURNING release_no",
         {
             "id": bundle.release_id,
@@ -58,6 +63,7 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
             "reading": parsed.get("reading", EVEN),
             "readings": parsed.get("readings", [EVEN]),
             "prior": prior_no,
+            **dict(zip(("moments", "passed"), _clock(parsed), strict=True)),
         },
     ).scalar_one()
     zone_no = zones(connection, bundle.zones, release_no)
@@ -143,7 +149,8 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
     table = bundle.flows
     numbers = {
         "release_no": np.full(len(table), release_no),
-        "time_bin": _microseconds(table["time_bin"]),
+        "time_start": _microseconds(table["time_start"]),
+        "time_end": _microseconds(table["time_end"]),
         "origin_no": _numbered(table["origin_zone"], zone_no),
         "destination_no": _numbered(table["destination_zone"], zone_no),
         "trips": table["trips"].to_numpy(),
@@ -155,7 +162,7 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
         if (spread := table[spread_column(reading)]).notna().all():
             numbers[spread.name] = spread.to_numpy()
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
-    order = np.lexsort([numbers[name] for name in ("time_bin", "destination_no", "origin_no")])
+    order = np.lexsort([numbers[name] for name in ("time_start", "destination_no", "origin_no")])
     texts = table[["segment", "kind", "persons_band"]].iloc[order]
     columns = ", ".join([*numbers, *texts.columns])
     cursor = connection.connection.cursor()
@@ -193,6 +200,15 @@ def weights(connection: "Connection", bundle: Bundle, release_no: int, zone_no: 
         }
     )
     copy(connection, "published.weight", rows)
+
+
+def _clock(manifest: dict[str, Any]) -> tuple[list[datetime] | None, list[float] | None]:
+    """Starts and ends of time bins and how much of them has passed by then, where that is not what a clock says."""
+    if "intervals" not in manifest:
+        return None, None
+    times = Times.of_told(manifest["bins"])
+    moments = [moment for each in zip(times.start, times.end, strict=True) for moment in each]
+    return moments, times.length([moments[0]] * len(moments), moments).tolist()
 
 
 def _prior(connection: "Connection", digest: str) -> int:

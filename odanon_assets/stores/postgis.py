@@ -130,7 +130,7 @@ class PostgisStore:
             release = _release(connection, release_id)
             rows = execute(
                 connection,
-                "SELECT f.time_bin, f.segment, o.zone_id, d.zone_id, f.kind, f.trips,"
+                "SELECT f.time_start, f.time_end, f.segment, o.zone_id, d.zone_id, f.kind, f.trips,"
                 " coalesce(f.spread, f.trips), f.spread_fitted, f.spread_prior, f.persons_band"
                 " FROM published.flow f"
                 " JOIN published.zone o ON o.zone_no = f.origin_no"
@@ -140,10 +140,11 @@ class PostgisStore:
             ).all()
         plain = [(release.product, release.window_start, *row, release_id) for row in rows]
         frame = pd.DataFrame(plain, columns=list(FLOW_COLUMNS))
-        spreads = [name for name in FLOW_COLUMNS if name.startswith("spread")]
-        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", "time_bin", "trips", *spreads}, "str")
+        spreads, times = [name for name in FLOW_COLUMNS if name.startswith("spread")], ("time_start", "time_end")
+        text_columns = dict.fromkeys(set(FLOW_COLUMNS) - {"window_start", *times, "trips", *spreads}, "str")
         frame = frame.astype({**text_columns, "trips": "int64", **dict.fromkeys(spreads, "float64")})
-        frame["time_bin"] = pd.to_datetime(frame["time_bin"], utc=True).astype("datetime64[us, UTC]")
+        for name in times:
+            frame[name] = pd.to_datetime(frame[name], utc=True).astype("datetime64[us, UTC]")
         return frame
 
     def zones(self, release_id: str) -> "GeoDataFrame":

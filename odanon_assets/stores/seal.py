@@ -31,7 +31,8 @@ _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
 _FLOW_TYPES = {
     "window_start": pa.date32(),
-    "time_bin": pa.timestamp("us", tz="UTC"),
+    "time_start": pa.timestamp("us", tz="UTC"),
+    "time_end": pa.timestamp("us", tz="UTC"),
     "trips": pa.int64(),
     "spread": pa.float64(),
     "spread_fitted": pa.float64(),
@@ -39,6 +40,7 @@ _FLOW_TYPES = {
 }
 _OF_RESTS = ("kind", "spread")
 _OF_READINGS = ("spread_fitted", "spread_prior")
+_LATER = (*_OF_READINGS, "time_end")  # columns without a value in releases that are older than they are
 _WEIGHT_TYPES = {"time_bin": pa.timestamp("us", tz="UTC"), "weight": pa.float64()}
 Parts = tuple[pd.DataFrame, "GeoDataFrame", str, pd.DataFrame, "GeoDataFrame"]
 FLOW_SCHEMA = pa.schema([(name, _FLOW_TYPES.get(name, pa.large_string())) for name in FLOW_COLUMNS])
@@ -77,11 +79,11 @@ def content_digests(
 
 
 def flows_digest(flows: pd.DataFrame) -> str:
-    """Every value of the flows, column by column; without rests, no more than what there was before rests, nor before readings."""
+    """Every value of the flows, column by column; of what was published before there were rests, readings or ends, what there was then."""
     table = pa.Table.from_pandas(flows[list(FLOW_COLUMNS)], schema=FLOW_SCHEMA, preserve_index=False)
     if (flows["kind"] == FLOW).all() and (flows["spread"] == flows["trips"]).all():
         table = table.drop_columns(list(_OF_RESTS))
-    return _digest(table.drop_columns([name for name in _OF_READINGS if flows[name].isna().all()]))
+    return _digest(table.drop_columns([name for name in _LATER if flows[name].isna().all()]))
 
 
 def _digest(table: pa.Table) -> str:
@@ -165,9 +167,11 @@ def read_parts(folder: Path) -> Parts:
 
 
 def with_all_columns(flows: pd.DataFrame) -> pd.DataFrame:
-    """The flows of a file, which says nothing of rests or readings if it is older than they are."""
+    """The flows of a file, which says nothing of rests, readings or ends of bins if it is older than they are."""
+    flows = flows.rename(columns={"time_bin": "time_start"})
     old = {"kind": pd.Series(FLOW, flows.index, dtype="str"), "spread": flows["trips"].astype(float)}
     old |= dict.fromkeys(_OF_READINGS, np.nan)
+    old["time_end"] = pd.Series(pd.NaT, flows.index, dtype="datetime64[us, UTC]")
     return flows.assign(**{name: value for name, value in old.items() if name not in flows})[list(FLOW_COLUMNS)]
 
 

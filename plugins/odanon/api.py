@@ -24,6 +24,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
+from odanon.model.window import Times
 from odanon.notify.alert import Alert
 from odanon.plugin import Duration, parameter, parameters_of, plugin
 from odanon.protocols import (
@@ -79,6 +80,7 @@ __all__ = [
     "StayDetector",
     "TellsState",
     "Tiles",
+    "Times",
     "TraceSource",
     "TripSource",
     "Verdict",

@@ -81,6 +81,8 @@ def release(
             "so many trips over so many tiles cannot be counted in 64 bits; use larger tiles, or a finer root of the hierarchy"
         )
     author = _Author.of(anonymizer)
+    if any(od.times is not None for od in matrices.values()) and not author.timed:
+        raise OdanonError(f"{author.name} splits no time; choose atg-lattice, or give one matrix for every time bin")
     # The anonymiser works on copies, whatever it writes into them; the originals are for the judge and for metrics.
     given = {name: _copied(od) for name, od in matrices.items()}
     trees = copy.deepcopy((hierarchy, targets))
@@ -111,6 +113,7 @@ class _Author:
     leaves_out: bool
     budgeted: bool
     sentence: str
+    timed: bool
 
     @classmethod
     def of(cls, anonymizer: Anonymizes) -> "_Author":
@@ -122,13 +125,14 @@ class _Author:
             overlapping, leaves_out = bool(anonymizer.overlapping), bool(anonymizer.leaves_out)
             parameters = parameters_of(anonymizer)
             promise, budgeted = Promise.of(parameters), bool(anonymizer.budgeted)
+            timed = verifiable and bool(getattr(anonymizer, "timed", False))
             own = f"not verified, by its own word: {anonymizer.sentence}"
             sentence = promise.told(budgeted=budgeted) if verifiable else own
         except Exception as error:
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
-        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, budgeted, one_line(sentence))
+        return cls(name, parameters, promise, verifiable, overlapping, leaves_out, budgeted, one_line(sentence), timed)
 
     def told(self, promise: Promise) -> str:
         """A promise that a release of this anonymiser was verified against, in words."""
@@ -159,6 +163,8 @@ def _copied(od: ODMatrix) -> ODMatrix:
         None if od.person is None else od.person.copy(),
         None if od.weight is None else od.weight.copy(),
         copy.deepcopy(od.ground),
+        None if od.time is None else od.time.copy(),
+        copy.deepcopy(od.times),
     )
 
 
@@ -172,9 +178,11 @@ def _judged(
 ) -> tuple[Release, list[Finding]]:
     """A release under the names that its areas should have, its pairs in their order, and the rules that it breaks."""
     rows = rows_of(od, origins, destinations)
-    if findings := misshapen(made, origins, destinations, weighted="weight" in rows and author.verifiable):
+    if findings := misshapen(
+        made, origins, destinations, weighted="weight" in rows and author.verifiable, times=od.times
+    ):
         return made, findings
-    release = redrawn(made, origins, destinations)
+    release = redrawn(made, origins, destinations, None if od.times is None else od.times.tree)
     flow = listed_flows(made.assignment, od, origins, destinations)
     if flow is None:
         findings.append(Finding("assignment", 1, "the tile pairs that are listed are not those of the matrix"))
@@ -183,7 +191,7 @@ def _judged(
     how = {"overlapping": author.overlapping, "leaves_out": author.leaves_out}
     for asked in {author.promise: None, promise or author.promise: None}:
         if author.verifiable:
-            findings += release_findings(rows, release, origins, destinations, asked, **how)
+            findings += release_findings(rows, release, origins, destinations, asked, times=od.times, **how)
         else:
             findings += noisy_findings(release, origins, destinations, asked)
     return release, findings
@@ -251,4 +259,5 @@ def _units(od: ODMatrix, promise: Promise) -> int:
 
 def _nothing(od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, object]) -> Release:
     nowhere = np.full(len(od.pairs.trips), -1)
-    return Release.from_nodes(od, origins, destinations, nowhere, nowhere, parameters)
+    time = None if od.times is None else nowhere
+    return Release.from_nodes(od, origins, destinations, nowhere, nowhere, parameters, pair_time=time)

@@ -68,14 +68,13 @@ def release(
     n = len(table)
     chosen = np.concatenate([np.sort(rng.choice(n * n, pairs, replace=False)) for _ in range(bins)])
     labels = table["zone_id"].to_numpy()
-    start = pd.Timestamp(day, tz="UTC")
+    start, hours = pd.Timestamp(day, tz="UTC"), pd.to_timedelta(np.repeat(np.arange(bins), pairs), unit="h")
     flows = pd.DataFrame(
         {
             "product": product,
             "window_start": day,
-            "time_bin": pd.DatetimeIndex(start + pd.to_timedelta(np.repeat(np.arange(bins), pairs), unit="h")).as_unit(
-                "us"
-            ),
+            "time_start": (at := pd.DatetimeIndex(start + hours).as_unit("us")),
+            "time_end": at + pd.Timedelta(hours=1),
             "segment": "all",
             "origin_zone": labels[chosen // n],
             "destination_zone": labels[chosen % n],
@@ -102,7 +101,7 @@ def raw_copy(url: str, buffer: bytes) -> None:
     connection = psycopg2.connect(url)
     with connection, connection.cursor() as cursor:
         cursor.execute(
-            "CREATE TABLE raw_copy (product text, window_start date, time_bin timestamptz, segment text,"
+            "CREATE TABLE raw_copy (product text, window_start date, time_start timestamptz, time_end timestamptz, segment text,"
             " origin_zone text, destination_zone text, kind text, trips bigint, spread double precision,"
             " spread_fitted double precision, spread_prior double precision, persons_band text, release_id text)"
         )

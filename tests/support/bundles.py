@@ -53,7 +53,8 @@ def bundle(
         {
             "product": product,
             "window_start": day,
-            "time_bin": [start + timedelta(minutes=int(m)) for m in at // (n * n)],
+            "time_start": [start + timedelta(minutes=int(m)) for m in at // (n * n)],
+            "time_end": [start + timedelta(minutes=int(m) + 1) for m in at // (n * n)],
             "segment": segment,
             "origin_zone": zones["zone_id"].to_numpy()[at % n],
             "destination_zone": zones["zone_id"].to_numpy()[(at // n + 1) % n],
@@ -66,7 +67,7 @@ def bundle(
             "release_id": name,
         }
     )[list(FLOW_COLUMNS)]
-    flows["time_bin"] = flows["time_bin"].astype("datetime64[us, UTC]")
+    flows = flows.astype(dict.fromkeys(("time_start", "time_end"), "datetime64[us, UTC]"))
     facts = {
         "release_id": name,
         "product": product,

@@ -65,14 +65,16 @@ def rested_bundle(
     parts = []
     for hour, made in enumerate(rested(seed)):
         flows = made.flows.astype({"origin": "str", "destination": "str", "kind": "str"})
-        flows = flows.assign(segment="all", time_bin=start + timedelta(hours=hour))
+        flows = flows.assign(
+            segment="all", time_start=start + timedelta(hours=hour), time_end=start + timedelta(hours=hour + 1)
+        )
         if split:
             few, many = flows.iloc[::2], flows.iloc[::2]["trips"] // 3
             parts += [few.assign(segment="F", trips=many), few.assign(segment="M", trips=few["trips"] - many)]
             flows = flows.iloc[1::2]
         parts.append(flows)
     told = pd.concat(parts, ignore_index=True)
-    told["time_bin"] = told["time_bin"].astype("datetime64[us, UTC]")
+    told = told.astype(dict.fromkeys(("time_start", "time_end"), "datetime64[us, UTC]"))
     zones = release_zones(rested(seed), TREE, TILES)
     base = bundle(trips=seed, product=product, day=day, zones=zones)
     flows = told.rename(columns={"origin": "origin_zone", "destination": "destination_zone"}).assign(

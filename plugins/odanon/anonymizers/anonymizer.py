@@ -51,6 +51,8 @@ class Anonymizer(Promise, ABC):
     leaves_out: ClassVar[bool] = False
     # Whether flows are true counts, which the verifier can prove; noisy ones cannot be published.
     verifiable: ClassVar[bool] = True
+    # Whether it takes the matrix of a whole window and tells each flow by an interval of its times.
+    timed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,5 +1,6 @@
 """`odanon anonymize`: one table of trips or flows in, a release out."""
 
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,9 @@ def anonymize(
     suppression: Annotated[
         float, typer.Option(help="Largest share of trips that may be left out, or told coarsely.")
     ] = 0.10,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Every flow has as few bins of --time as it needs (atg-lattice).")
+    ] = False,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", help="Another parameter of the algorithm, as name=value.")
     ] = None,
@@ -41,7 +45,7 @@ def anonymize(
     """
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
-    console = Console(stderr=True)
+    console, table = Console(stderr=True), replace(table, adaptive=adaptive)
     asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
     anonymizer = registry.create("anonymize", algorithm, asked)
     promise = registry.find("anonymize", algorithm).promise(asked)

@@ -50,6 +50,10 @@ def compare(
             help="How the page spreads flows back over tiles: even, fitted, prior (with --tile-weights) or auto."
         ),
     ] = EVEN,
+    adaptive: Annotated[
+        bool,
+        typer.Option("--adaptive", help="Algorithms that can do so also with as few bins of --time as a flow needs."),
+    ] = False,
     time_limit: Annotated[str, typer.Option(help="Longest time a run may take, such as 90s, 10min or 2h.")] = "10min",
     workers: Annotated[int, typer.Option(min=0, help="Runs at the same time; 0 takes one per core.")] = 0,
 ) -> None:
@@ -62,7 +66,9 @@ def compare(
         raise OdanonError("--by splits a cross table; add --protect participants,population")
     if checked_reading(reading) == PRIOR and table.tile_weights is None:
         raise OdanonError("the reading prior needs public weights; add --tile-weights FILE")
-    planned = cases(algorithms, k, "persons" if protect else unit, suppression)
+    if adaptive and (table.time is None or protect is not None):
+        raise OdanonError("--adaptive compares bins of time, without --protect; name their column with --time")
+    planned = cases(algorithms, k, "persons" if protect else unit, suppression, adaptive)
     table = replace(table, segment=by)
     loaded = table.load()  # a mistake in the table is told once, before any run
     if protect is not None:

@@ -15,6 +15,7 @@ from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spr
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import CaseTables, render_comparison
 from odanon.tables.read import Loaded
+from odanon.tables.times import over_bins
 
 _BUSIEST = 12
 _WORDS = {FITTED: "by fitted weights", PRIOR: "by public weights", EVEN: "evenly"}
@@ -28,7 +29,7 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
     drawn = [case for case in plan.cases if case.k == map_k and _is_shown(plan, case)]
     finished = [case for case in drawn if (plan.release(case) / "release.json").exists()]
     placed = loaded.tiles.kind != "unplaced"
-    tables = {case.algorithm: _Read.of(plan, case, placed) for case in finished}
+    tables = {case.label: _Read.of(plan, case, placed, [*loaded.matrices]) for case in finished}
     facts: dict[str, Any] = {
         "map_k": int(map_k),
         "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} of {loaded.tree.n_leaves:,} tiles",
@@ -96,9 +97,11 @@ class _Read:
         self.flows, self.zones, self.reading, self.weights = flows, zones, reading, weights
 
     @classmethod
-    def of(cls, plan: Plan, case: Case, placed: bool) -> "_Read":
+    def of(cls, plan: Plan, case: Case, placed: bool, bins: list[Any]) -> "_Read":
         folder = plan.release(case)
         flows = pd.read_parquet(folder / "flows.parquet")
+        if case.adaptive:
+            flows = over_bins(flows, bins)
         if "time" not in flows:
             flows["time"] = ""
         zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")

@@ -33,6 +33,12 @@ class Case:
     protect: str = ""
     k_population: float | None = None
     segment: str = EVERYBODY
+    adaptive: bool = False  # with time as a third tree
+
+    @property
+    def label(self) -> str:
+        """What tables and pages call the algorithm."""
+        return f"{self.algorithm} adaptive" if self.adaptive else self.algorithm
 
     @property
     def name(self) -> str:
@@ -40,6 +46,8 @@ class Case:
         parts = [self.algorithm, f"k{self.k}", f"s{self.suppression:g}"]
         if self.protect:
             parts += [self.protect, self.unit]
+        if self.adaptive:
+            parts.append("adaptive")
         if self.parameters or self.segment != EVERYBODY:
             free = json.dumps([self.parameters, self.segment], sort_keys=True)
             parts.append(hashlib.sha256(free.encode()).hexdigest()[:8])
@@ -114,12 +122,17 @@ def algorithms(wanted: str) -> list[str]:
     return names
 
 
-def cases(wanted: str, ks: str, unit: str, suppression: float) -> tuple[Case, ...]:
-    """Every algorithm with every k of a comma-separated list.
+def cases(wanted: str, ks: str, unit: str, suppression: float, adaptive: bool = False) -> tuple[Case, ...]:
+    """Every algorithm with every k of a comma-separated list; if asked for, those that split time also in time.
 
     A mistake that every case shares is told at once; an algorithm that alone cannot be made refuses when run.
     """
-    planned = tuple(Case(name, k, unit, suppression) for name in algorithms(wanted) for k in _whole_numbers(ks))
+    planned = tuple(
+        Case(name, k, unit, suppression, adaptive=in_time)
+        for name in algorithms(wanted)
+        for k in _whole_numbers(ks)
+        for in_time in ([False, True] if adaptive and _splits_time(name) else [False])
+    )
     refusals = [refusal for case in planned if (refusal := _refusal(case))]
     if len(refusals) == len(planned):
         raise refusals[0]
@@ -147,6 +160,10 @@ def crossed(planned: tuple[Case, ...], protect: str, mean_weight: float, segment
         for view in views
         for unit in units[view]
     )
+
+
+def _splits_time(algorithm: str) -> bool:
+    return getattr(registry.find("anonymize", algorithm).cls, "timed", False) is True
 
 
 def _whole_numbers(text: str) -> list[int]:

@@ -67,7 +67,8 @@ def tidy(results: list[dict[str, Any]]) -> pd.DataFrame:
     """One row per case, sorted by segment, k and algorithm."""
     rows = [
         {
-            **result["case"],
+            **{name: value for name, value in result["case"].items() if name != "adaptive"},
+            "algorithm": Case(**result["case"]).label,
             "status": result["status"],
             "verifier": _verifier(result),
             **{name: nan if value is None else value for name, value in result.get("metrics", {}).items()},

@@ -36,6 +36,7 @@ def main(job_file: str) -> None:
     table = TableInput(**values)
     if case.segment != EVERYBODY:
         table = replace(table, only=case.segment)
+    table = replace(table, adaptive=case.adaptive)
     try:
         outcome: dict[str, Any] = {"status": "done", **run(case, table.load(), folder / "release", job["keep"])}
     except OdanonError as error:
@@ -103,6 +104,7 @@ def _head(od: ODMatrix) -> ODMatrix:
         trips=od.trips[rows],
         person=None if od.person is None else od.person[rows],
         weight=None if od.weight is None else od.weight[rows],
+        time=None if od.time is None else od.time[rows],
     )
 
 

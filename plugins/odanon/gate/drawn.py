@@ -28,23 +28,34 @@ def drawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> tupl
     )
 
 
-def redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy) -> Release:
+def named_intervals(told: Areas, times: Hierarchy) -> Areas | None:
+    """The intervals as the tree over the bins has them; None where one of them is a stranger."""
+    node = _nodes_of(told, times)
+    return None if (node < 0).any() else Areas.from_nodes(times, node)
+
+
+def redrawn(release: Release, origins: Hierarchy, destinations: Hierarchy, times: Hierarchy | None = None) -> Release:
     """The release under the names, sizes and levels that its areas should have, without the areas that no flow uses.
 
-    Areas that turn out to have one name are one area: they are named after their tiles.
+    Areas that turn out to have one name are one area: they are named after their tiles. Intervals are those of the tree over the bins.
     """
-    flows, used = release.flows, {}
+    if times is not None and release.times is not None:
+        right = named_intervals(release.times, times)
+        if right is not None:
+            used = np.isin(right.label, release.flows["time"].astype("str").unique())
+            release = replace(release, times=right.take(np.flatnonzero(used)))
+    flows, drawn_as = release.flows, {}
     sides = zip(("origin", "destination"), (release.origins, release.destinations), strict=True)
     for (side, told), areas in zip(sides, drawn(release, origins, destinations), strict=True):
         number = pd.Index(told.label).get_indexer(pd.Index(flows[side].astype("str")))
         if (number < 0).any():
-            used[side] = told  # the verifier names what is wrong with it
+            drawn_as[side] = told  # the verifier names what is wrong with it
             continue
         names, code = np.unique(_first_of_name(areas)[number], return_inverse=True)
-        used[side] = areas.take(names)
-        label = pd.Categorical.from_codes(code, pd.Index(used[side].label, dtype="str"))
-        flows = flows.assign(**{side: label, f"{side}_tiles": used[side].n_tiles[code]})
-    return replace(release, flows=flows, origins=used["origin"], destinations=used["destination"])
+        drawn_as[side] = areas.take(names)
+        label = pd.Categorical.from_codes(code, pd.Index(drawn_as[side].label, dtype="str"))
+        flows = flows.assign(**{side: label, f"{side}_tiles": drawn_as[side].n_tiles[code]})
+    return replace(release, flows=flows, origins=drawn_as["origin"], destinations=drawn_as["destination"])
 
 
 def _first_of_name(areas: Areas) -> Ints:

@@ -15,10 +15,14 @@ def listed_flows(assignment: pd.DataFrame, od: ODMatrix, origins: Hierarchy, des
     None unless the assignment lists each pair once, with its trips, and nothing else.
     """
     pairs = od.pairs
-    ends = _ranks(assignment["origin"], origins), _ranks(assignment["destination"], destinations)
-    told = [*ends, assignment["trips"].to_numpy(np.int64)]
-    known: list[npt.NDArray] = [pairs.origin, pairs.destination, pairs.trips]
-    there, here = (np.lexsort((destination, origin)) for origin, destination, _ in (told, known))
+    told = [_ranks(assignment["origin"], origins), _ranks(assignment["destination"], destinations)]
+    known: list[npt.NDArray] = [pairs.origin, pairs.destination]
+    if pairs.time is not None and od.times is not None:
+        told.append(_ranks(assignment["time"], od.times.tree))
+        known.append(pairs.time)
+    there, here = (np.lexsort(columns[::-1]) for columns in (told, known))
+    told.append(assignment["trips"].to_numpy(np.int64))
+    known.append(pairs.trips)
     if not all(np.array_equal(one[there], two[here]) for one, two in zip(told, known, strict=True)):
         return None
     flow = np.empty(len(here), dtype=np.int64)

@@ -19,11 +19,12 @@ _LARGEST = 2**53  # whole numbers that every reader counts exactly
 
 def plain(made: Release, parameters: dict[str, Any]) -> Release:
     """A copy of a release that holds numbers, names and nothing else; what is no table or array is left for the judge."""
-    flows, assignment, origins, destinations, said = (
+    flows, assignment, origins, destinations, times, said = (
         made.flows,
         made.assignment,
         made.origins,
         made.destinations,
+        made.times,
         made.metrics,
     )
     return Release(
@@ -33,6 +34,7 @@ def plain(made: Release, parameters: dict[str, Any]) -> Release:
         destinations=_areas(destinations),
         parameters=dict(parameters),
         metrics={name: value for name, value in _pairs(said) if value is not None},
+        times=_areas(times),
     )
 
 

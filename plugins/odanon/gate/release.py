@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from odanon.gate.drawn import drawn, is_set, misdrawn, no_zones, unlike
+from odanon.gate.drawn import drawn, is_set, misdrawn, named_intervals, no_zones, unlike
 from odanon.gate.shape import misshapen
 from odanon.gate.verifier import Finding, added_up, structure, verify
 from odanon.model.areas import Areas
@@ -11,6 +11,7 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import REST, Release
+from odanon.model.window import Times
 
 _ENDS = ("origin", "destination")
 
@@ -22,6 +23,9 @@ def rows_of(od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> pd.Dat
         side: pd.Categorical.from_codes(ranks, pd.Index(tree.label[tree.tiles], dtype="str"))
         for side, (ranks, tree) in tiles.items()
     }
+    if od.times is not None:
+        bins = od.times.tree.label[od.times.tree.tiles]
+        table["time"] = pd.Categorical.from_codes(od.time, pd.Index(bins, dtype="str"))
     table["trips"] = od.trips
     table |= {} if od.person is None else {"person": od.person}
     table |= {} if od.weight is None else {"weight": od.weight}
@@ -37,25 +41,46 @@ def release_findings(
     *,
     overlapping: bool,
     leaves_out: bool,
+    times: Times | None = None,
 ) -> list[Finding]:
-    """All broken rules of a release whose flows are true counts; an empty list is the proof."""
-    if findings := misshapen(release, origins, destinations, weighted="weight" in rows):
+    """All broken rules of a release whose flows are true counts; an empty list is the proof.
+
+    `times` are those of the matrix, if it has any: flows are then told by intervals.
+    """
+    if findings := misshapen(release, origins, destinations, weighted="weight" in rows, times=times):
         return findings
     assignment = release.assignment.astype(dict.fromkeys(_ENDS, "category"))
     lost = int(assignment.loc[assignment["flow"] < 0, "trips"].sum())
     tables = area_tables(release, origins, destinations)
     told = {"suppressed_trips": lost, "assignment": assignment, "overlapping": overlapping, "leaves_out": leaves_out}
+    if times is not None and release.times is not None:
+        told["times"] = area_tiles(release.times, times.tree)
     return added_up(
         [
             *_areas(release, origins, destinations),
+            *_intervals(release, times),
             *verify(rows, _plain(release.flows), *tables, promise, **told),
         ]
     )
 
 
+def _intervals(release: Release, times: Times | None) -> list[Finding]:
+    """What is wrong with the intervals themselves: they are those of the tree over the bins, and flows use them all."""
+    if times is None or release.times is None:
+        return []
+    told, tree = release.times, times.tree
+    right = named_intervals(told, tree)
+    wrong = len(told.label) if right is None else misdrawn(told, tree) + unlike(told, right)
+    used = len(set(told.label) - set(release.flows["time"].astype("str")))
+    return [
+        Finding("known-times", wrong, "intervals that are not those of the tree over the bins"),
+        Finding("unused-areas", used, "intervals that no flow uses"),
+    ]
+
+
 def noisy_findings(release: Release, origins: Hierarchy, destinations: Hierarchy, promise: Promise) -> list[Finding]:
     """What can be proven of flows that carry noise: their areas; true numbers of people would undo the noise."""
-    if findings := misshapen(release, origins, destinations, weighted=False):
+    if findings := misshapen(release, origins, destinations, weighted=False, times=None):
         return findings
     tables = area_tables(release, origins, destinations)
     true_counts = int(release.flows["persons"].notna().sum())

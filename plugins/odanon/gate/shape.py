@@ -8,6 +8,7 @@ from odanon.gate.verifier import Finding
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import KINDS, Release
+from odanon.model.window import Times
 
 _LABELS = ("origin", "destination")
 _SIZES = ("origin_tiles", "destination_tiles")
@@ -15,23 +16,33 @@ _TILES = 2**31  # more than any map has
 _TRIPS = 2**53  # whole numbers that every reader counts exactly
 
 
-def misshapen(release: Release, origins: Hierarchy, destinations: Hierarchy, *, weighted: bool) -> list[Finding]:
+def misshapen(
+    release: Release, origins: Hierarchy, destinations: Hierarchy, *, weighted: bool, times: Times | None
+) -> list[Finding]:
     """What keeps a release from being judged; nothing else is asked of one that has any of this."""
+    labels = _LABELS if times is None else (*_LABELS, "time")
     problems = (
-        _flow_problems(release.flows, weighted=weighted)
-        or _assignment_problems(release.assignment, len(release.flows))
+        _flow_problems(release.flows, labels, weighted=weighted)
+        or _assignment_problems(release.assignment, labels, len(release.flows))
         or _area_problems("origin", release.origins, origins)
         or _area_problems("destination", release.destinations, destinations)
+        or _time_problems(release.times, times)
     )
     return [Finding("shape", 1, problem) for problem in problems]
 
 
-def _flow_problems(flows: pd.DataFrame, *, weighted: bool) -> list[str]:
-    wanted = [*_LABELS, "kind", "trips", "persons", *_SIZES, *(["weight"] if weighted else [])]
+def _time_problems(intervals: Areas | None, times: Times | None) -> list[str]:
+    if times is not None:
+        return ["there are no intervals"] if intervals is None else _area_problems("time", intervals, times.tree)
+    return [] if intervals is None else ["there are intervals of a matrix without times"]
+
+
+def _flow_problems(flows: pd.DataFrame, labels: tuple[str, ...], *, weighted: bool) -> list[str]:
+    wanted = [*labels, "kind", "trips", "persons", *_SIZES, *(["weight"] if weighted else [])]
     if problem := _columns("flows", flows, wanted):
         return [problem]
-    problems = [f"flows.{name} has missing names" for name in _LABELS if flows[name].isna().any()]
-    problems += [f"flows.{name} is no column of names" for name in _LABELS if not _names(flows[name])]
+    problems = [f"flows.{name} has missing names" for name in labels if flows[name].isna().any()]
+    problems += [f"flows.{name} is no column of names" for name in labels if not _names(flows[name])]
     if not flows["kind"].isin(KINDS).all():
         problems.append(f"flows.kind is something else than {' or '.join(KINDS)}")
     limits = {"trips": (0, _TRIPS), "origin_tiles": (1, _TILES), "destination_tiles": (1, _TILES)}
@@ -47,10 +58,10 @@ def _flow_problems(flows: pd.DataFrame, *, weighted: bool) -> list[str]:
     return problems
 
 
-def _assignment_problems(assignment: pd.DataFrame, n_flows: int) -> list[str]:
-    if problem := _columns("assignment", assignment, [*_LABELS, "trips", "flow"]):
+def _assignment_problems(assignment: pd.DataFrame, labels: tuple[str, ...], n_flows: int) -> list[str]:
+    if problem := _columns("assignment", assignment, [*labels, "trips", "flow"]):
         return [problem]
-    problems = [f"assignment.{name} is no column of names" for name in _LABELS if not _names(assignment[name])]
+    problems = [f"assignment.{name} is no column of names" for name in labels if not _names(assignment[name])]
     if not _whole(assignment["trips"], 0, _TRIPS):
         problems.append("assignment.trips does not hold whole numbers")
     if not _whole(assignment["flow"], -1, n_flows):

@@ -14,10 +14,12 @@ import pandas as pd
 from odanon.gate.areas import areas_below_k
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
 from odanon.gate.weights import Weights, largest, sums
+from odanon.gate.woven import places, woven
 from odanon.model.promise import Promise
 from odanon.model.release import REST
 
 _ROW = ["origin", "destination", "kind"]
+_PAIR = ("origin", "destination", "time")  # what tells pairs apart, the last where there are times
 _SLACK = 1e-9  # relative; shares are fractions
 
 
@@ -54,6 +56,7 @@ def verify(
     overlapping: bool = False,
     leaves_out: bool = False,
     beside: pd.DataFrame | None = None,
+    times: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """All broken rules of one matrix's release; an empty list is the proof.
 
@@ -66,20 +69,28 @@ def verify(
     no rests, and every pair must lie inside the flow that the assignment names. A release that
     `leaves_out` may suppress pairs inside a flow, which then count for nothing; any other must count them. `beside` (origin,
     destination, kind) are rows of the same release that are told elsewhere: nothing is counted in them, and no rest counts what they hold.
+    `times` (area, tile) are the intervals of a release in time and their bins: rows and assignment then name a bin and flows an interval
+    in the column `time`, a pair is two tiles and a bin, and a flow holds the pairs between its areas during its interval.
     """
-    lines = Line.of(origin_tiles), Line.of(destination_tiles)
+    lines, clock = (Line.of(origin_tiles), Line.of(destination_tiles)), None if times is None else Line.of(times)
     areas = _numbers(flows, lines)
     findings = [*_zones(areas, lines, (origin_tiles, destination_tiles), promise), _twice(flows)]
+    if clock is not None:
+        strangers = int((_intervals(flows, clock) < 0).sum())
+        findings.append(Finding("known-times", strangers, "flows whose interval has no bins"))
     travelled = rows if (rows["trips"] > 0).all() else rows[rows["trips"] > 0]
-    pairs = _Pairs.of(travelled, lines)
+    pairs = _Pairs.of(travelled, lines, clock)
     if overlapping:
         assert assignment is not None
+        if clock is not None:
+            findings.append(Finding("known-times", 1, "intervals of flows that overlap by design"))
         pair_flow, misplaced = _assigned(pairs, assignment, areas, lines)
         findings += misplaced
         findings.append(Finding("rests", int(_rests(flows).sum()), "rests among flows that overlap by design"))
     else:
-        every = flows if beside is None else pd.concat([flows[_ROW], beside[_ROW]])
-        coverage = _coverage(every, lines)
+        named = _ROW if clock is None else [*_ROW, "time"]
+        every = flows if beside is None else pd.concat([flows[named], beside[named]])
+        coverage = _coverage(every, lines, clock)
         pair_flow = coverage.flow_at(pairs.origin, pairs.destination)
         pair_flow = np.where(pair_flow < len(flows), pair_flow, -1)
         if leaves_out:
@@ -113,7 +124,7 @@ def structure(
         [
             *_zones(areas, lines, (origin_tiles, destination_tiles), promise),
             _twice(flows),
-            _shared(_coverage(flows, lines), flows),
+            _shared(_coverage(flows, lines, None), flows),
         ]
     )
 
@@ -124,13 +135,22 @@ def _numbers(flows: pd.DataFrame, lines: tuple[Line, Line]) -> list[Ints]:
     return [line.areas.get_indexer(pd.Index(flows[side].astype("str"))) for line, side in sides]
 
 
-def _coverage(flows: pd.DataFrame, lines: tuple[Line, Line]) -> Coverage:
+def _intervals(flows: pd.DataFrame, clock: Line) -> Ints:
+    """The interval of every flow by number, -1 for strangers."""
+    return clock.areas.get_indexer(pd.Index(flows["time"].astype("str"))).astype(np.int64)
+
+
+def _coverage(flows: pd.DataFrame, lines: tuple[Line, Line], clock: Line | None) -> Coverage:
     origin, destination = _numbers(flows, lines)
-    return Coverage.of(origin, destination, *lines)
+    if clock is None:
+        return Coverage.of(origin, destination, *lines)
+    line, number = woven(lines[0], clock, origin, _intervals(flows, clock))
+    return Coverage.of(number, destination, line, lines[1])
 
 
 def _twice(flows: pd.DataFrame) -> Finding:
-    return Finding("duplicate-flows", int(flows.duplicated(["origin", "destination"]).sum()), "flows listed twice")
+    named = [name for name in ("origin", "destination", "time") if name in flows]
+    return Finding("duplicate-flows", int(flows.duplicated(named).sum()), "flows listed twice")
 
 
 def _rests(flows: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -145,36 +165,54 @@ def _shared(coverage: Coverage, flows: pd.DataFrame) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The distinct tile pairs of the rows, by position on the lines, and the pair of every row."""
+    """The distinct pairs of the rows (two tiles and, where there are times, a bin), by position on the lines, and the pair of every row."""
 
-    origin: Ints
+    origin: Ints  # on the line of places where there are times
     destination: Ints
     of_row: Ints
     trips: Ints
-    key: Ints  # number of the origin among `names`, times the names of destinations, plus the destination's
-    names: tuple[pd.Index, pd.Index]
+    key: Ints
+    names: tuple[pd.Index, ...]  # of the columns that a key numbers
+    tiles: tuple[Ints, Ints]  # the numbers of both tiles among the names
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, lines: tuple[Line, Line]) -> "_Pairs":
-        (o_code, o_names), (d_code, d_names) = codes_of(rows["origin"]), codes_of(rows["destination"])
-        of_row, keys = pd.factorize(o_code * len(d_names) + d_code)
-        origin, destination = np.divmod(keys, max(len(d_names), 1))
+    def of(cls, rows: pd.DataFrame, lines: tuple[Line, Line], clock: Line | None = None) -> "_Pairs":
+        columns = [codes_of(rows[name]) for name in _PAIR[: 2 if clock is None else 3]]
+        of_row, keys = pd.factorize(_key([code for code, _ in columns], [names for _, names in columns]))
+        first = np.zeros(len(keys), dtype=np.int64)
+        first[of_row[::-1]] = np.arange(len(of_row))[::-1]
+        codes = [code[first] for code, _ in columns]
+        at = [
+            line.positions(names)[code]
+            for line, (_, names), code in zip((*lines, clock), columns, codes, strict=False)
+            if line is not None
+        ]
         return cls(
-            origin=lines[0].positions(o_names)[origin],
-            destination=lines[1].positions(d_names)[destination],
+            origin=at[0] if clock is None else places(lines[0], at[0], at[2]),
+            destination=at[1],
             of_row=of_row,
             trips=sums(of_row, rows["trips"].to_numpy(np.int64), len(keys)),
             key=keys,
-            names=(o_names, d_names),
+            names=tuple(names for _, names in columns),
+            tiles=(codes[0], codes[1]),
         )
 
     def numbers(self, table: pd.DataFrame) -> Ints:
-        """The pair of every row of a table (origin, destination), -1 for strangers."""
-        (o_code, o_names), (d_code, d_names) = codes_of(table["origin"]), codes_of(table["destination"])
-        origin = np.append(self.names[0].get_indexer(o_names), -1)[o_code]
-        destination = np.append(self.names[1].get_indexer(d_names), -1)[d_code]
-        found = pd.Index(self.key).get_indexer(origin * len(self.names[1]) + destination)
-        return np.where((origin >= 0) & (destination >= 0), found, -1)
+        """The pair of every row of a table (origin, destination and, where there are times, time), -1 for strangers."""
+        codes = []
+        for column, known in zip(_PAIR, self.names, strict=False):
+            code, names = codes_of(table[column])
+            codes.append(np.append(known.get_indexer(names), -1)[code])
+        found = pd.Index(self.key).get_indexer(_key(codes, list(self.names)))
+        return np.where(np.all([code >= 0 for code in codes], axis=0), found, -1)
+
+
+def _key(codes: list[Ints], names: list[pd.Index]) -> Ints:
+    """One number for every combination of codes."""
+    key = codes[0].astype(np.int64)
+    for code, known in zip(codes[1:], names[1:], strict=True):
+        key = key * len(known) + code
+    return key
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +277,7 @@ def _visited(pairs: _Pairs, pair_flow: Ints, n_flows: int, least: int) -> Findin
     """Flows whose trips start, or end, in too few different tiles."""
     inside = pair_flow >= 0
     few = np.zeros(n_flows, dtype=bool)
-    for tile in np.divmod(pairs.key, max(len(pairs.names[1]), 1)):
+    for tile in pairs.tiles:
         used = pd.DataFrame({"flow": pair_flow[inside], "tile": tile[inside]}).drop_duplicates()
         few |= np.bincount(used["flow"], minlength=n_flows) < least
     return Finding("min-visited", int(few.sum()), f"flows whose trips start, or end, in fewer than {least} tiles")

@@ -1,5 +1,6 @@
 """What a reader of larger areas gets: the error of the matrix between regions of about equal traffic, read evenly and fitted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -10,7 +11,7 @@ import pandas as pd
 
 from odanon.geo.h3steps import cells_within
 from odanon.metrics.measured import Measured
-from odanon.metrics.volumes import Volumes, named, unnamed
+from odanon.metrics.volumes import Volumes, named, rows_by_bin, unnamed
 from odanon.model.areas import Areas
 from odanon.model.figure import Figure
 from odanon.model.geometry import h3_names
@@ -45,6 +46,7 @@ _SUMS = tuple(f"areas_error_{n}{suffix}_sum" for n in _REGIONS for suffix in _RE
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Rows = Ints | slice
 
 
 @plugin
@@ -68,7 +70,7 @@ class AreasError(Measured):
         figures = dict.fromkeys(_SUMS, float("nan"))
         if od.ground is not None and (layout := seen.layout) is not None:
             places = _Places.of(od, od.ground, layout, seen.pair)
-            fitted = layout.fitted(seen.flow)
+            fitted = layout.fitted(seen.flow) if od.times is None else None
             for n in _REGIONS:
                 found = places.errors(n, od, layout, seen, fitted)
                 figures |= {f"areas_error_{n}{suffix}_sum": error for suffix, error in found.items()}
@@ -119,26 +121,45 @@ class _Places:
         )
 
     def errors(
-        self, n: int, od: ODMatrix, layout: Layout, seen: Volumes, fitted: tuple[Floats, Floats]
+        self, n: int, od: ODMatrix, layout: Layout, seen: Volumes, fitted: tuple[Floats, Floats] | None
     ) -> dict[str, float]:
-        """The sum of |estimate - truth| between n regions, by reading."""
-        from scipy.sparse import csr_array
-
+        """The sum of |estimate - truth| between n regions, bin by bin where there are times, by reading."""
         region = np.split(bisected(self.x, self.y, self.traffic, n), self.first[1:-1])
         tiles = [np.zeros((len(areas.label), n)) for areas in layout.areas]
         for side in (0, 1):
             np.add.at(tiles[side], (self.area[side], region[2 + side]), self.weight[side])
-        truth = np.zeros((n, n))
-        np.add.at(truth, (region[0][od.pairs.origin], region[1][od.pairs.destination]), seen.pair)
-        nested = layout.origins, layout.destinations
-        by_weight = [_weighed(side, *each) for side, each in zip(nested, zip(tiles, fitted, strict=True), strict=True)]
-        totals = [side.total(weight) for side, weight in zip(nested, fitted, strict=True)]
-        readings = {"": (tiles, layout.layered(seen.flow)), "_fitted": (by_weight, layout.layered(seen.flow, *totals))}
-        found = {}
-        for suffix, (held, density) in readings.items():
-            spread = csr_array((density, (layout.origin, layout.destination)), shape=(len(held[0]), len(held[1])))
-            found[suffix] = float(np.abs(held[0].T @ (spread @ held[1]) - truth).sum())
+        readings = {"": (tiles, layout.layered(seen.flow))}
+        if fitted is not None:
+            nested = layout.origins, layout.destinations
+            sides = zip(nested, zip(tiles, fitted, strict=True), strict=True)
+            by_weight = [_weighed(side, *each) for side, each in sides]
+            totals = [side.total(weight) for side, weight in zip(nested, fitted, strict=True)]
+            readings["_fitted"] = by_weight, layout.layered(seen.flow, *totals)
+        found = dict.fromkeys(readings, 0.0)
+        for rows, mine, length in _bins(od, seen):
+            truth, pairs = np.zeros((n, n)), od.pairs
+            np.add.at(truth, (region[0][pairs.origin[mine]], region[1][pairs.destination[mine]]), seen.pair[mine])
+            for suffix, (held, density) in readings.items():
+                estimate = _between(layout, rows, density * length, held)
+                found[suffix] += float(np.abs(estimate - truth).sum())
         return found
+
+
+def _bins(od: ODMatrix, seen: Volumes) -> Iterator[tuple[Rows, Rows, float]]:
+    """The rows, pairs and length of every bin; all of them where there are no times."""
+    if od.times is None:
+        yield slice(None), slice(None), 1.0
+        return
+    for at, rows in enumerate(rows_by_bin(seen.release, len(od.times))):
+        yield rows, np.flatnonzero(od.pairs.time == at), float(od.times.weight[at])
+
+
+def _between(layout: Layout, rows: Rows, density: Floats, held: list[Floats]) -> Floats:
+    """What some rows put between regions, from what every area holds of each region."""
+    from scipy.sparse import csr_array
+
+    where, shape = (layout.origin[rows], layout.destination[rows]), (len(held[0]), len(held[1]))
+    return held[0].T @ (csr_array((density[rows], where), shape=shape) @ held[1])
 
 
 def _weighed(nested: Nested, tiles: Floats, weight: Floats) -> Floats:

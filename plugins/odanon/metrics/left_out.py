@@ -104,7 +104,8 @@ def without(od: ODMatrix, release: Release, uncounted: npt.NDArray[np.int64]) ->
         return None
     weight = None if od.weight is None else (od.weight * (trips / od.trips))[stays]
     person = None if od.person is None else od.person[stays]
-    rest = ODMatrix(od.origin[stays], od.destination[stays], trips[stays], person, weight, od.ground)
+    time = None if od.time is None else od.time[stays]
+    rest = ODMatrix(od.origin[stays], od.destination[stays], trips[stays], person, weight, od.ground, time, od.times)
     pairs = np.unique(od.row_pair[stays])
     assignment = release.assignment.iloc[pairs].reset_index(drop=True).assign(trips=rest.pairs.trips)
     flows = release.flows

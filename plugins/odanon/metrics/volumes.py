@@ -29,6 +29,7 @@ class Volumes:
     def __init__(self, od: ODMatrix, release: Release, measure: Measure) -> None:
         self.release, self.measure = release, measure
         self.origin, self.destination, self.ground = od.pairs.origin, od.pairs.destination, od.ground
+        self.time, self.times = od.pairs.time, od.times
         self.pair = _pair_volumes(od, measure)
         self.flow = _flow_volumes(od, release, measure)
         self.pair_flow = release.assignment["flow"].to_numpy()
@@ -87,9 +88,9 @@ class Volumes:
 
     @property
     def fitted_back(self) -> npt.NDArray[np.float64] | None:
-        """The same with rows spread as all published numbers together suggest; None for areas that do not nest."""
+        """The same with rows spread as all published numbers together suggest; None for areas that do not nest, and for intervals."""
         layout = self.layout
-        if layout is None:
+        if layout is None or self.times is not None:
             return None
         leave, enter = layout.fitted(self.flow)
         density = self._spread(layout.layered(self.flow, layout.origins.total(leave), layout.destinations.total(enter)))
@@ -114,22 +115,42 @@ class Volumes:
         return self._spread(layout.layered(self.flow, whole[0], whole[1])) * by_tile[0] * by_tile[1]
 
     def _spread(self, share: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The sum of the shares of all rows around each pair."""
+        """The sum of the shares of all rows around each pair; a bin has as much of them as it is long."""
         release = self.release
         origin, destination = (
             pd.Index(areas.label).get_indexer(pd.Index(release.flows[side].astype("str")))
             for side, areas in (("origin", release.origins), ("destination", release.destinations))
         )
-        order = np.argsort(origin, kind="stable")
-        flow_start = np.searchsorted(origin[order], np.arange(len(release.origins.label) + 1))
         sides = [
             _areas_of_tiles(areas.start, areas.members, int(ends.max(initial=-1)) + 1)
             for areas, ends in ((release.origins, self.origin), (release.destinations, self.destination))
         ]
-        return kernels.spread_over_pairs(
-            self.origin, self.destination, *sides[0], flow_start, destination[order], share[order], *sides[1],
-            len(release.destinations.label),
-        )  # fmt: skip
+
+        def given(rows: npt.NDArray[np.int64], pairs: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float64]:
+            order = rows[np.argsort(origin[rows], kind="stable")]
+            flow_start = np.searchsorted(origin[order], np.arange(len(release.origins.label) + 1))
+            return kernels.spread_over_pairs(
+                self.origin[pairs], self.destination[pairs], *sides[0], flow_start, destination[order], share[order],
+                *sides[1], len(release.destinations.label),
+            )  # fmt: skip
+
+        if self.times is None or self.time is None:
+            return given(np.arange(len(share)), slice(None))
+        back = np.zeros(len(self.origin))
+        for number, rows in enumerate(rows_by_bin(release, len(self.times))):
+            pairs = np.flatnonzero(self.time == number)
+            back[pairs] = given(rows, pairs) * self.times.weight[number]
+        return back
+
+
+def rows_by_bin(release: Release, n_bins: int) -> list[npt.NDArray[np.int64]]:
+    """The rows whose interval holds each bin."""
+    assert release.times is not None
+    intervals = release.times
+    number = pd.Index(intervals.label).get_indexer(pd.Index(release.flows["time"].astype("str")))
+    holds = np.zeros((len(intervals.label), n_bins), dtype=np.bool_)
+    holds[np.repeat(np.arange(len(intervals.label)), np.diff(intervals.start)), intervals.members] = True
+    return [np.flatnonzero(holds[number, at]) for at in range(n_bins)]
 
 
 def measures(od: ODMatrix, release: Release) -> list[Measure]:

@@ -1,4 +1,4 @@
-"""The matrix that anonymisers take: sparse OD rows of one time bin and one segment (ALGORITHMS, Objects)."""
+"""The matrix that anonymisers take: sparse OD rows of one segment and one time bin, or of a window that is told by times."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +10,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
+from odanon.model.window import Times
 
 WEIGHT_UNIT = (
     2**20
@@ -25,7 +26,9 @@ class ODMatrix:
 
     `origin` and `destination` are tile ranks of their hierarchies. `person` holds dense codes of people (or
     vehicles) and is None when the input has no ids; then only trips can be counted. `ground` tells metrics where
-    the tiles lie.
+    the tiles lie. The matrix of a whole window has a `time` as well, the number of its bin on every row, and in `times` the
+    tree over these bins (ALGORITHMS, Time as a third tree); a pair is then two tiles and a bin, and rows are sorted by
+    (origin, destination, time, person).
     """
 
     origin: npt.NDArray[np.int32]
@@ -34,6 +37,8 @@ class ODMatrix:
     person: npt.NDArray[np.int64] | None = None
     weight: npt.NDArray[np.float64] | None = None
     ground: Ground | None = None
+    time: npt.NDArray[np.int32] | None = None
+    times: Times | None = None
 
     @classmethod
     def from_frame(
@@ -47,10 +52,13 @@ class ODMatrix:
         trips: str | None = "trips",
         person: str | None = "person",
         weight: str | None = None,
+        time: str | None = None,
+        times: Times | None = None,
     ) -> "ODMatrix":
         """Read a frame of tile labels, in any row order; rows of one (pair, person) are summed.
 
-        A missing `trips` or `person` column name (None) means one trip a row, or no ids.
+        A missing `trips` or `person` column name (None) means one trip a row, or no ids. `time` names the column with the number
+        of each row's bin among `times`.
         """
         ids = None if person is None else pd.factorize(rows[person], sort=True)[0].astype(np.int64)
         if ids is not None and (ids < 0).any():
@@ -75,6 +83,8 @@ class ODMatrix:
             counts.astype(np.int64),
             ids,
             weights,
+            None if time is None else rows[time].to_numpy(np.int32),
+            times,
         )
         return replace(matrix, ground=Ground.of(origins, destinations))
 
@@ -86,10 +96,12 @@ class ODMatrix:
         trips: npt.NDArray[np.integer],
         person: npt.NDArray[np.integer] | None = None,
         weight: npt.NDArray[np.floating] | None = None,
+        time: npt.NDArray[np.integer] | None = None,
+        times: Times | None = None,
     ) -> "ODMatrix":
         """Sort, sum duplicates and drop empty rows."""
         keep = np.asarray(trips) > 0
-        keys = [np.asarray(a)[keep] for a in (person, destination, origin) if a is not None]
+        keys = [np.asarray(a)[keep] for a in (person, time, destination, origin) if a is not None]
         order = np.lexsort(keys)
         keys = [key[order] for key in keys]
         fresh = np.ones(len(order), dtype=bool)
@@ -107,13 +119,17 @@ class ODMatrix:
             trips=total(trips).astype(np.int64),
             person=None if person is None else keys[0][starts].astype(np.int64),
             weight=None if weight is None else total(weight).astype(np.float64),
+            time=None if time is None else keys[-3][starts].astype(np.int32),
+            times=times,
         )
 
     @cached_property
     def pair_start(self) -> npt.NDArray[np.int64]:
-        """The first row of each distinct (origin, destination) pair."""
+        """The first row of each distinct pair: two tiles and, in the matrix of a window, a bin."""
         fresh = np.ones(len(self.trips), dtype=bool)
         fresh[1:] = (np.diff(self.origin) != 0) | (np.diff(self.destination) != 0)
+        if self.time is not None:
+            fresh[1:] |= np.diff(self.time) != 0
         return np.flatnonzero(fresh)
 
     @cached_property
@@ -123,7 +139,7 @@ class ODMatrix:
 
     @cached_property
     def pairs(self) -> "ODMatrix":
-        """The matrix with people summed away: one row per tile pair."""
+        """The matrix with people summed away: one row per pair."""
         if self.person is None:
             return self
         starts = self.pair_start
@@ -134,6 +150,8 @@ class ODMatrix:
             weight=None
             if self.weight is None
             else (np.add.reduceat(self.weight, starts) if len(starts) else self.weight),
+            time=None if self.time is None else self.time[starts],
+            times=self.times,
         )
 
     @cached_property
@@ -151,6 +169,14 @@ class ODMatrix:
     def n_people(self) -> int | None:
         """Distinct people in the matrix, None without ids."""
         return None if self.person is None else len(pd.unique(self.person))
+
+    def during(self, first: int, end: int) -> "ODMatrix":
+        """The rows of the bins first:end, without their times."""
+        assert self.time is not None
+        mine = np.flatnonzero((self.time >= first) & (self.time < end))
+        person = None if self.person is None else self.person[mine]
+        weight = None if self.weight is None else self.weight[mine]
+        return ODMatrix.from_arrays(self.origin[mine], self.destination[mine], self.trips[mine], person, weight)
 
     @property
     def volume(self) -> int:

@@ -25,7 +25,8 @@ class Release:
     ids), weight (when given; rounded), origin_tiles, destination_tiles. A rest counts the trips between its areas that no
     finer row counts: rows are disjoint as products, or one lies inside the other and the outer one is a rest.
     `assignment` has one row per input pair: origin, destination (tile labels), trips, flow (row number in `flows`: the
-    innermost row that holds the pair; -1 = suppressed).
+    innermost row that holds the pair; -1 = suppressed). Of a matrix with times both also have a `time`, the label of an interval
+    of `times` and of a bin: rows are then products of two areas and an interval, and pairs of two tiles and a bin.
     """
 
     flows: pd.DataFrame
@@ -34,6 +35,7 @@ class Release:
     destinations: Areas
     parameters: dict[str, Any]
     metrics: dict[str, Any] = field(default_factory=dict)
+    times: Areas | None = None  # the intervals that flows name
 
     @classmethod
     def from_nodes(
@@ -47,14 +49,15 @@ class Release:
         metrics: dict[str, Any] | None = None,
         *,
         pair_rest: npt.NDArray[np.bool_] | None = None,
+        pair_time: npt.NDArray[np.integer] | None = None,
         contribution_cap: int | None = None,
         extra_origins: Areas | None = None,
         extra_destinations: Areas | None = None,
     ) -> "Release":
         """Assemble from the tree nodes that each input pair is published at (-1 = suppressed).
 
-        `pair_rest` marks the pairs that are counted in a rest there; two nodes have a flow or a rest, never both.
-        Flows are ordered by (origin node, destination node); people are counted from the person-level rows.
+        `pair_rest` marks the pairs that are counted in a rest there; two nodes have a flow or a rest, never both. `pair_time` are
+        the intervals, for a matrix with times. Flows are ordered by (origin node, destination node, interval); people are counted from the person-level rows.
         Node numbers from the size of a tree on stand for its extra areas, which are not nodes. With a
         `contribution_cap` a flow's trips count each person's up to the cap; the rest is metric `capped_trips`.
         The metrics G, Gbar (of flows, rests apart), S (trips) and S_share are added to the given ones.
@@ -62,7 +65,15 @@ class Release:
         n_destinations = len(destinations) + (len(extra_destinations.label) if extra_destinations else 0)
         kept = np.flatnonzero(pair_origin >= 0)
         key = pair_origin[kept].astype(np.int64) * n_destinations + pair_destination[kept]
+        intervals = None
+        if pair_time is not None:
+            assert od.times is not None
+            intervals = od.times.tree
+            key = key * len(intervals) + pair_time[kept]
         flow_keys, flow_of_kept = _sorted_codes(key)
+        times = None if intervals is None else _coded_areas(intervals, flow_keys % len(intervals))
+        if intervals is not None:
+            flow_keys = flow_keys // len(intervals)
         pair_flow = np.full(len(pair_origin), -1, dtype=np.int64)
         pair_flow[kept] = flow_of_kept
         o_nodes, o_code = np.unique(flow_keys // n_destinations, return_inverse=True)
@@ -77,13 +88,20 @@ class Release:
         if contribution_cap is not None:
             figures["capped_trips"] = int((trips - counted).sum())
         return cls(
-            flows=_flow_table(od, pair_flow, rest, counted, (o_areas, o_code), (d_areas, d_code)),
+            flows=_flow_table(od, pair_flow, rest, counted, (o_areas, o_code), (d_areas, d_code), times),
             assignment=assignment_table(od, origins, destinations, pair_flow),
             origins=o_areas,
             destinations=d_areas,
             parameters=parameters,
             metrics={**figures, **(metrics or {})},
+            times=None if times is None else times[0],
         )
+
+
+def _coded_areas(tree: Hierarchy, node: npt.NDArray[np.int64]) -> tuple[Areas, npt.NDArray]:
+    """The areas of some nodes, and the area of each."""
+    nodes, code = np.unique(node, return_inverse=True)
+    return Areas.from_nodes(tree, nodes), code
 
 
 def _rests(flow: npt.NDArray[np.int64], marked: npt.NDArray[np.bool_] | None, n_flows: int) -> npt.NDArray[np.bool_]:
@@ -141,10 +159,12 @@ def _flow_table(
     trips: npt.NDArray[np.int64],
     origin: tuple[Areas, npt.NDArray],
     destination: tuple[Areas, npt.NDArray],
+    time: tuple[Areas, npt.NDArray] | None,
 ) -> pd.DataFrame:
     table = {
         "origin": _categories(origin[1], origin[0].label),
         "destination": _categories(destination[1], destination[0].label),
+        **({} if time is None else {"time": _categories(time[1], time[0].label)}),
         "kind": kinds(rest),
         "trips": trips,
         "persons": _distinct_people(od, pair_flow, len(trips)),
@@ -205,11 +225,15 @@ def _capped_trips(od: ODMatrix, pair_flow: npt.NDArray[np.int64], n_flows: int, 
 def assignment_table(
     od: ODMatrix, origins: Hierarchy, destinations: Hierarchy, pair_flow: npt.NDArray[np.int64]
 ) -> pd.DataFrame:
-    """The tile pairs of a matrix in their order, each with its flow."""
+    """The pairs of a matrix in their order, each with its flow."""
+    pairs, time = od.pairs, {}
+    if pairs.time is not None and od.times is not None:
+        time["time"] = _categories(pairs.time, od.times.tree.label[od.times.tree.tiles])
     return pd.DataFrame(
         {
-            "origin": _categories(od.pairs.origin, origins.label[origins.tiles]),
-            "destination": _categories(od.pairs.destination, destinations.label[destinations.tiles]),
+            "origin": _categories(pairs.origin, origins.label[origins.tiles]),
+            "destination": _categories(pairs.destination, destinations.label[destinations.tiles]),
+            **time,
             "trips": od.pairs.trips,
             "flow": pair_flow,
         }

@@ -80,6 +80,10 @@ class OD(Section):
         timedelta(hours=1),
         description="time bins by departure: a length that divides a day, or the clock times at which bins start",
     )
+    time: Literal["fixed", "adaptive"] = Field(
+        "fixed",
+        description="fixed: every row is of one bin; adaptive: every row is of as few bins as its trips allow (atg-lattice)",
+    )
     intrazonal: Literal["keep", "drop"] = Field("keep", description="trips that start and end in one tile")
     unknown: Literal["drop", "keep"] = Field(
         "drop",
@@ -366,6 +370,22 @@ class Product(Section):
             raise ValueError(
                 "anonymize.contribution_cap limits a person's trips and a release about the population publishes their"
                 " weights; leave it out, or use unit: persons"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _times_where_told(self) -> "Product":
+        if self.od.time == "fixed":
+            return self
+        if not getattr(self.anonymize.instance, "timed", False):
+            raise ValueError(
+                f"od.time is adaptive and anonymize.plugin {self.anonymize.plugin} splits no time; choose atg-lattice, or"
+                " od.time: fixed"
+            )
+        if self.segmented or self.publish.perturb is not None:
+            what = "people.segments" if self.segmented else "publish.perturb"
+            raise ValueError(
+                f"od.time is adaptive, and {what} needs bins that are the same for all rows; keep one of them"
             )
         return self
 

@@ -1,11 +1,16 @@
 """The windows of a product: which days each has, their time bins, and under which name their people have pseudonyms."""
 
-from datetime import date, time, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, time, timedelta
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from odanon.model.window import days_of, next_window, window_start
+import pandas as pd
+
+from odanon.model.window import Times, day_window, days_of, next_window, window_start
 from odanon.product.model import WEEKDAYS, Product
+from odanon.trips.bins import bin_instants
 from odanon.trips.windows import WindowBins, window_bins
 
 _KEPT = 64  # windows whose bins are remembered; a run asks for those of one window many times
@@ -51,6 +56,60 @@ def bins_of(product: Product, window: date) -> WindowBins:
     """The time bins of a window that is longer than a day."""
     types = tuple((day, _day_type(product, day)) for day in matrix_days(product, window))
     return _bins(types, product.timezone, product.od.bin)
+
+
+def told_bins(product: Product, window: date, made: Collection[date]) -> list[dict[str, Any]]:
+    """The time bins of a longer window as its manifest tells them, with how many of the days that were made are behind each.
+
+    Where rows may be of several bins it tells the end of each as well, on the day that the bin is named after.
+    """
+    return [
+        {
+            "time_bin": each.start.isoformat(),
+            **({"time_end": each.spans[0][1].isoformat()} if product.od.time == "adaptive" else {}),
+            "day_type": each.day_type,
+            "since": each.since,
+            "until": each.until,
+            "days": sum(day in made for day in each.days),
+        }
+        for each in bins_of(product, window).bins
+    ]
+
+
+def told_intervals(bins: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The intervals above the time bins of a longer window, as its manifest tells them: what rows may be of besides.
+
+    The days behind one of several types of days are those of all of them.
+    """
+    times, some = Times.of_told(bins), [each for each in bins if each["days"]]
+    tree, found = times.tree, []
+    for first, last in sorted(zip(tree.tile_start.tolist(), tree.tile_end.tolist(), strict=True)):
+        inside = some[first:last]
+        types = {each["day_type"]: 0 for each in inside}
+        for each in inside:
+            types[each["day_type"]] = max(types[each["day_type"]], each["days"])
+        told = {
+            "time_start": times.start[first].isoformat(),
+            "time_end": times.end[last - 1].isoformat(),
+            "day_type": next(iter(types)) if len(types) == 1 else "several",
+            "since": inside[0]["since"],
+            "until": inside[-1]["until"],
+            "days": sum(types.values()),
+        }
+        found += [told] if len(inside) > 1 else []
+    return found
+
+
+def times_of(product: Product, window: date, made: Collection[date]) -> Times | None:
+    """The bins of a window that is released in time, with the tree over them; None where every row is of one bin."""
+    if product.od.time == "fixed":
+        return None
+    if is_longer(product):
+        return Times.of_told(told_bins(product, window, made))
+    instants = pd.DatetimeIndex(bin_instants(window, product.zone, product.od.bin))
+    starts = [moment.to_pydatetime().replace(tzinfo=UTC) for moment in instants]
+    ends = [*starts[1:], day_window(window, product.zone)[1]]
+    return Times.of(list(zip(starts, ends, strict=True)), [start.astimezone(product.zone) for start in starts])
 
 
 def _day_type(product: Product, day: date) -> str:

@@ -97,6 +97,10 @@ def spread(
     elif reading != EVEN:
         chosen = of_reading(weights, reading)
         met = keys_of(chosen)
+        if (
+            "time_bin" in met and "time_bin" not in flows
+        ):  # weights are told by bin, published rows by their start and end
+            flows = flows.rename(columns={"time_start": "time_bin"})
         found = weighted_shares(chosen, size, named)
         sides = {side: found[found["side"] == side] for side in sides}
     told = list(dict.fromkeys([*keys, *met]))

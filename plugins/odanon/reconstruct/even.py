@@ -14,26 +14,28 @@ import pandas as pd
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
+from odanon.model.window import Times
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.rests import Regions, is_rest_row, rest_around
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_PLACE = ["time_bin", "origin_zone", "destination_zone"]
+_PLACE = ["time_start", "time_end", "origin_zone", "destination_zone"]
 
 
 def over_tiles(release: Release) -> Floats:
-    """`spread` of the rows of a release, evenly over pairs of tiles."""
+    """`spread` of the rows of a release, evenly over pairs of tiles and their time."""
     regions = Regions.of(release)
     return regions.layered(release.flows["trips"].to_numpy(np.float64)) * regions.whole
 
 
-def over_ground(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy) -> Floats:
-    """`spread` of public rows, evenly over the ground of their zones.
+def over_ground(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, times: Times | None = None) -> Floats:
+    """`spread` of public rows, evenly over the ground of their zones and their time.
 
-    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` zone_id and geometry.
+    `flows` has time_start, time_end, origin_zone, destination_zone, kind and trips; `zones` zone_id and geometry. `times` are the
+    bins of a release in time.
     """
-    places = Places.of(flows, tree)
+    places = Places.of(flows, tree, times)
     if (places.around < 0).all():
         return places.trips
     size = pd.Series(ground(np.asarray(zones["geometry"])), index=zones["zone_id"].to_numpy())
@@ -43,7 +45,7 @@ def over_ground(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Public rows by place: two zones in a time bin.
+    """Public rows by place: two zones during some time.
 
     Rows of several segments may stand for one place: what a rest leaves to finer rows it leaves to all segments of them.
     """
@@ -53,13 +55,15 @@ class Places:
     cells: pd.DataFrame  # those rows
     trips: Floats  # of every row
     around: Ints  # the rest directly around each place, -1 for none
+    length: Floats  # of its time; 1 where rows are of one bin
 
     @classmethod
-    def of(cls, flows: pd.DataFrame, tree: Hierarchy) -> "Places":
+    def of(cls, flows: pd.DataFrame, tree: Hierarchy, times: Times | None = None) -> "Places":
         of_row = flows.groupby(_PLACE, sort=False, observed=True).ngroup().to_numpy()
         first = np.unique(of_row, return_index=True)[1]
         cells = flows.iloc[first].reset_index(drop=True)
-        return cls(of_row, first, cells, flows["trips"].to_numpy(np.float64), _around(cells, tree))
+        length = np.ones(len(cells)) if times is None else times.length(cells["time_start"], cells["time_end"])
+        return cls(of_row, first, cells, flows["trips"].to_numpy(np.float64), _around(cells, tree), length)
 
     @property
     def total(self) -> Floats:
@@ -70,6 +74,7 @@ class Places:
         """`spread` of every row, if `whole` measures the product of the two zones of each place."""
         if (self.around < 0).all():
             return self.trips
+        whole = whole * self.length
         total, regions = self.total, Regions.measured(self.around, whole)
         # A row of a segment carries its part of what the place itself spreads; the first one what the rest around it does not.
         own = regions.density(total) * whole
@@ -79,7 +84,7 @@ class Places:
 
 
 def _around(cells: pd.DataFrame, tree: Hierarchy) -> Ints:
-    """The rest directly around every place, time bin by time bin."""
+    """The rest directly around every place."""
     rest = is_rest_row(cells)
     if not rest.any():
         return np.full(len(cells), -1, dtype=np.int64)
@@ -88,6 +93,6 @@ def _around(cells: pd.DataFrame, tree: Hierarchy) -> Ints:
     for side in ("origin_zone", "destination_zone"):
         at = np.array([node[label] for label in cells[side].astype("str")], dtype=np.int64)
         sides.append((tree.tile_start[at].astype(np.int64), tree.tile_end[at].astype(np.int64)))
-    shift = pd.factorize(cells["time_bin"])[0].astype(np.int64) * (tree.n_leaves + 1)
-    origin, destination = sides
-    return rest_around((origin[0] + shift, origin[1] + shift), destination, rest)
+    edges = pd.Index(pd.concat([cells["time_start"], cells["time_end"]]).unique()).sort_values()
+    time = edges.get_indexer(pd.Index(cells["time_start"])), edges.get_indexer(pd.Index(cells["time_end"]))
+    return rest_around(sides[0], sides[1], rest, (time[0].astype(np.int64), time[1].astype(np.int64)))

@@ -10,7 +10,7 @@ from odanon.model.areas import Areas
 from odanon.model.release import Release
 from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested
-from odanon.reconstruct.rests import Regions
+from odanon.reconstruct.rests import Regions, lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class Layout:
     origin: Ints
     destination: Ints
     around: Ints
+    length: Floats  # of the interval of each row, 1 without times
 
     @classmethod
     def of(cls, release: Release) -> "Layout | None":
@@ -34,13 +35,14 @@ class Layout:
         flows = release.flows
         origin, destination = _numbers(o_areas, flows["origin"]), _numbers(d_areas, flows["destination"])
         around = Regions.of(release).around
-        return cls((o_areas, d_areas), origins, destinations, origin, destination, around)
+        return cls((o_areas, d_areas), origins, destinations, origin, destination, around, lengths(release))
 
     def layered(self, trips: Floats, leave: Floats | None = None, enter: Floats | None = None) -> Floats:
         """The trips of every row as a density over weights of areas, or over tiles (`Regions.layered`)."""
         out = self.origins.tiles if leave is None else leave
         into = self.destinations.tiles if enter is None else enter
-        return Regions.measured(self.around, out[self.origin] * into[self.destination]).layered(trips)
+        whole = out[self.origin] * into[self.destination] * self.length
+        return Regions.measured(self.around, whole).layered(trips)
 
     def fitted(self, trips: Floats) -> tuple[Floats, Floats]:
         """Weights of the own parts of both sides that fit the published numbers (`odanon.reconstruct.fitted`)."""

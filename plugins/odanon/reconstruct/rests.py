@@ -36,14 +36,15 @@ class Regions:
 
     @classmethod
     def of(cls, release: Release) -> "Regions":
-        """In tile pairs, those without traffic included where the hierarchy counts them."""
+        """In tile pairs, those without traffic included where the hierarchy counts them, times the length of intervals."""
         flows = release.flows
         sizes = [flows[f"{side}_tiles"].to_numpy(np.float64) for side in ("origin", "destination")]
-        sides = (release.origins, flows["origin"]), (release.destinations, flows["destination"])
+        sides = [(release.origins, flows["origin"]), (release.destinations, flows["destination"])]
+        sides += [] if release.times is None else [(release.times, flows["time"])]
         rest = is_rest_row(flows)
         runs = [_runs(areas, labels) for areas, labels in sides] if rest.any() else []
-        around = rest_around(runs[0], runs[1], rest) if runs else np.full(len(flows), -1, dtype=np.int64)
-        return cls.measured(around, sizes[0] * sizes[1])
+        around = rest_around(runs[0], runs[1], rest, *runs[2:]) if runs else np.full(len(flows), -1, dtype=np.int64)
+        return cls.measured(around, sizes[0] * sizes[1] * lengths(release))
 
     @classmethod
     def measured(cls, around: Ints, whole: Floats) -> "Regions":
@@ -80,34 +81,50 @@ def is_rest_row(flows: pd.DataFrame) -> npt.NDArray[np.bool_]:
     return (flows["kind"] == REST).to_numpy(dtype=np.bool_)
 
 
-def rest_around(origin: Runs, destination: Runs, rest: npt.NDArray[np.bool_]) -> Ints:
+def lengths(release: Release) -> Floats:
+    """How long the interval of every row is; 1 without times."""
+    if release.times is None:
+        return np.ones(len(release.flows))
+    number = pd.Index(release.times.label).get_indexer(pd.Index(release.flows["time"].astype("str")))
+    return release.times.n_tiles[number].astype(np.float64)
+
+
+def rest_around(origin: Runs, destination: Runs, rest: npt.NDArray[np.bool_], time: Runs | None = None) -> Ints:
     """The rest directly around every row, -1 for none.
 
     Rests are laid down piece by piece of the origin side, cut where one of them begins or ends; in a piece they are intervals of
     the destination side that nest. From the last one that begins before a row's own, the way leads outwards to the first that holds it.
+    Where rows have times, a piece is one of the origin side in one bin.
     """
     found = np.full(len(rest), -1, dtype=np.int64)
     rests = np.flatnonzero(rest)
     if not len(rests):
         return found
-    size = (origin[1] - origin[0]) * (destination[1] - destination[0])
+    sides = (origin, destination) if time is None else (origin, destination, time)
+    size = np.prod([side[1] - side[0] for side in sides], axis=0, dtype=np.float64)
     rests = rests[np.argsort(-size[rests], kind="stable")]  # of equal intervals in a piece, the larger rest lies around
     edges = np.unique(np.concatenate([origin[0][rests], origin[1][rests]]))
     low, high = (np.searchsorted(edges, side[rests]) for side in origin)
     laid = np.repeat(rests, high - low)
     piece = np.arange(len(laid)) - np.repeat(np.cumsum(high - low) - high, high - low)
+    if time is not None:
+        bins = time[1][laid] - time[0][laid]
+        at = np.arange(bins.sum()) - np.repeat(np.cumsum(bins) - bins - time[0][laid], bins)
+        laid, piece = np.repeat(laid, bins), at * len(edges) + np.repeat(piece, bins)
     order = np.lexsort((-destination[1][laid], destination[0][laid], piece))
     laid, piece = laid[order], piece[order]
     width = int(destination[1].max()) + 1
     outwards = _outwards(piece * width + destination[0][laid], piece * width + destination[1][laid])
     home = np.searchsorted(edges, origin[0], side="right") - 1
+    if time is not None:
+        home = np.where(home >= 0, time[0] * len(edges) + home, -1)
     at = np.searchsorted(piece * width + destination[0][laid], home * width + destination[0], side="right") - 1
     row = np.flatnonzero((at >= 0) & (home >= 0))
     at = at[row]
     while len(row):
         over = laid[at]
         holds = (piece[at] == home[row]) & (over != row)
-        for side in (origin, destination):
+        for side in sides:
             holds &= (side[0][over] <= side[0][row]) & (side[1][row] <= side[1][over])
         found[row[holds]] = over[holds]
         row, at = row[~holds], outwards[at[~holds]]

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.model.hierarchy import Hierarchy
+from odanon.model.window import Times
 from odanon.reconstruct.even import Places
 from odanon.reconstruct.fitted import fitted_weights
 from odanon.reconstruct.nested import Floats, Ints, Nested
@@ -34,23 +35,31 @@ def no_weights() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "str")) for name in WEIGHT_COLUMNS})
 
 
-def weigh(flows: pd.DataFrame, zones: pd.DataFrame, tree: Hierarchy, prior: pd.DataFrame | None = None) -> Weighted:
+def weigh(
+    flows: pd.DataFrame,
+    zones: pd.DataFrame,
+    tree: Hierarchy,
+    prior: pd.DataFrame | None = None,
+    times: Times | None = None,
+) -> Weighted:
     """All weights of public rows; none where an area is no zone of the tree, as a box is not.
 
-    `flows` has time_bin, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
+    A release in time, whose bins are `times`, has no fitted ones. `flows` has time_start, time_end, origin_zone, destination_zone, kind and trips; `zones` has zone_id and n_tiles, inner zones first, as
     nodes of the tree come. `prior` holds the public weight of whole zones (`readings.zone_weights`).
     """
     if not zones["zone_id"].isin(tree.label).all():
         return Weighted(no_weights(), {})
-    places = Places.of(flows, tree)
+    places = Places.of(flows, tree, times)
     tables: list[pd.DataFrame] = []
-    whole = np.zeros(len(places.first))
-    for part in _bins(places, zones, tree):
-        leave, enter = part.fitted()
-        whole[part.rows] = part.nested[0].total(leave)[part.ends[0]] * part.nested[1].total(enter)[part.ends[1]]
-        tables.append(part.table(FITTED, (leave, enter)))
+    spread: dict[str, Floats] = {}
+    if times is None:
+        whole = np.zeros(len(places.first))
+        for part in _bins(places, zones, tree):
+            leave, enter = part.fitted()
+            whole[part.rows] = part.nested[0].total(leave)[part.ends[0]] * part.nested[1].total(enter)[part.ends[1]]
+            tables.append(part.table(FITTED, (leave, enter)))
+        spread[FITTED] = places.spread(whole)
     told = pd.concat(tables, ignore_index=True) if tables else no_weights()
-    spread = {FITTED: places.spread(whole)}
     if prior is not None:
         ends = (prior.loc[places.cells[f"{side}_zone"].astype("str"), side].to_numpy() for side in SIDES)
         spread[PRIOR] = places.spread(np.multiply(*ends))
@@ -95,7 +104,7 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
     names = zones["zone_id"].astype("str")
     node = pd.Index(tree.label).get_indexer(pd.Index(names))
     ends = [pd.Index(names).get_indexer(pd.Index(places.cells[f"{side}_zone"].astype("str"))) for side in SIDES]
-    code, bins = pd.factorize(places.cells["time_bin"], sort=True)
+    code, bins = pd.factorize(places.cells["time_start"], sort=True)
     total = places.total
     for number, time_bin in enumerate(bins):
         rows = np.flatnonzero(code == number)
@@ -104,7 +113,7 @@ def _bins(places: Places, zones: pd.DataFrame, tree: Hierarchy) -> Iterator[_Bin
         around = places.around[rows]
         yield _Bin(
             time_bin,
-            places.cells["time_bin"].dtype,
+            places.cells["time_start"].dtype,
             rows,
             (names.iloc[used[0]], names.iloc[used[1]]),
             (nested[0], nested[1]),

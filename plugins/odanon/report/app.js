@@ -121,7 +121,9 @@
     const row = byZone.get(zone);
     const lines = [el("bdi", {}, zones[zone].id), count(row.trips, "trip", "trips")];
     if (row.coarse) lines.push(`${percent(row.coarse / row.trips)} of them told coarsely, as rests`);
-    if (state.zone >= 0 && data.bands.length) lines.push(`${bandOf(row)} ${who} per time bin`);
+    if (state.zone >= 0 && data.bands.length)
+      lines.push(`${bandOf(row)} ${who} per ${data.spans ? "row" : "time bin"}`);
+    if (data.spans) lines.push(toldFor(row));
     if (state.zone < 0) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
     lines.push(sizeOf(zone));
     if (state.measure === "density") lines.push(`${number(values.get(zone))} trips per km² here`);
@@ -130,6 +132,11 @@
         `also in ${count(larger.length, "larger area", "larger areas")} around it: ${count(sum(larger.map((z) => byZone.get(z).trips)), "trip", "trips")}`,
       );
     return lines;
+  };
+  // The times that the numbers of a row are told for; those of several bins are spread evenly over them.
+  const toldFor = (row) => {
+    const spans = [...row.spans].sort((a, b) => a - b).map((span) => data.spans[span]);
+    return spans.length > 3 ? `told for ${spans.length} different times` : `told for ${spans.join(", ")}`;
   };
   let values = new Map();
   const linesOnMap = () => {
@@ -193,7 +200,8 @@
       : state.zone < 0
         ? "published trips"
         : `published trips ${state.side === "origin" ? "from" : "to"} the chosen area`;
-    const note = marked.includes(true) ? " (pale: published for larger or smaller areas)" : "";
+    const even = data.spans ? ", rows of a longer time spread evenly over it" : "";
+    const note = even + (marked.includes(true) ? " (pale: published for larger or smaller areas)" : "");
     timePlot.show({
       name: "Published trips per time bin",
       x: `${whose} by start of the time bin${note}`,
@@ -238,6 +246,13 @@
     show: (row) => (row.coarse ? percent(row.coarse / row.trips) : "–"),
   };
   const told = flows.hasRests ? [trips, coarse] : [trips];
+  const times = {
+    name: "Told for",
+    text: true,
+    value: (row) => Math.min(...row.spans),
+    show: (row) => (row.spans.size > 1 ? `${row.spans.size} times` : data.spans[[...row.spans][0]]),
+  };
+  if (data.spans) told.push(times);
   const hover = (row) => map.mark(row ? row.zone : -1);
   const showOverview = () => {
     const far = opposite[state.side];
@@ -252,7 +267,7 @@
       });
     } else {
       const ends = { name: capital(`${far}s`), value: (row) => row.partners, show: (row) => number(row.partners) };
-      table.show([zoneColumn("Area", "zone"), ...told, ends, tiles], rows, {
+      table.show([zoneColumn("Area", "zone"), ...told.filter((column) => column !== times), ends, tiles], rows, {
         hover,
         pick: (row) => choose({ zone: row.zone }),
       });

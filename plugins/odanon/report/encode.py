@@ -4,13 +4,17 @@ Only what a reader of the release may see enters here; people appear as bands an
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
+from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.release import REST
+from odanon.model.window import Times
 
 DEGREE_STEPS = 100_000  # outlines are kept to 1e-5 degrees, about a metre
 _DAY_TYPES = {"working": "working days", "saturday": "Saturdays", "sunday_holiday": "Sundays, holidays"}
@@ -20,18 +24,19 @@ _DETAIL = 1_000  # bends below this fraction of a zone's extent cannot be seen a
 def encode_release(
     flows: pd.DataFrame, zones: pd.DataFrame, timezone: str, told: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """The `zones`, `bins`, `segments`, `bands` and `flows` that the page's scripts read.
+    """The `zones`, `bins`, `spans`, `segments`, `bands` and `flows` that the page's scripts read.
 
     `told` is what the manifest of a window longer than a day says of its time bins.
-    Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
+    A row of several bins is one for each of them, with the part of its trips that an even spread over its time gives it; `spans` then
+    says what time the whole row is of. Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
     does not matter. Zones that no flow uses stay out.
     """
     if flows.empty:
         raise OdanonError("the release has no flows, so there is nothing to report; check the input of this window")
     used = zones_in_use(flows, zones)
     zone_ids = pd.Index(used["zone_id"].astype(str))
-    starts = pd.to_datetime(flows["time_bin"], utc=True)
-    bin_code, bin_starts = pd.factorize(starts, sort=True)
+    flows, spans = _by_bin(flows, timezone, told)
+    bin_code, bin_starts = pd.factorize(flows["time_start"], sort=True)
     segment_code, segments = pd.factorize(flows["segment"].astype("str").fillna(""), sort=True)
     bands = _bands(flows["persons_band"])
     columns = pd.DataFrame(
@@ -40,10 +45,11 @@ def encode_release(
             "segment": segment_code,
             "o": zone_ids.get_indexer(pd.Index(flows["origin_zone"].astype(str))),
             "d": zone_ids.get_indexer(pd.Index(flows["destination_zone"].astype(str))),
-            "trips": flows["trips"].round(1).to_numpy(),
-            "spread": flows["spread"].round(1).to_numpy(),
+            "trips": flows["trips"].round(1 if spans is None else 3).to_numpy(),
+            "spread": flows["spread"].round(1 if spans is None else 3).to_numpy(),
             "rest": (flows["kind"] == REST).to_numpy(int),
             "band": pd.Index(bands).get_indexer(pd.Index(flows["persons_band"])),  # -1 where people are not known
+            **({} if spans is None else {"span": flows["span"].to_numpy()}),
         }
     ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
     if not columns["rest"].any():
@@ -51,10 +57,65 @@ def encode_release(
     return {
         "zones": encode_zones(used),
         "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told),
+        **({} if spans is None else {"spans": spans}),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
         "flows": {name: columns[name].tolist() for name in columns},
     }
+
+
+def _by_bin(
+    flows: pd.DataFrame, timezone: str, told: Sequence[Mapping[str, Any]]
+) -> tuple[pd.DataFrame, list[str] | None]:
+    """Rows of single bins, with the number of the span of time that each is a part of; and the spans, None where all are bins.
+
+    Bins are those that the manifest tells, or what lies between two moments at which the time of some row starts or ends. Trips are
+    spread evenly.
+    """
+    start, end = (pd.to_datetime(flows[name], utc=True) for name in ("time_start", "time_end"))
+    bounds = pd.DataFrame({"start": start, "end": end}).drop_duplicates().sort_values(["start", "end"])
+    if end.isna().any() or (bounds["end"].iloc[:-1].array <= bounds["start"].iloc[1:].array).all():
+        return flows.assign(time_start=start), None
+    if told:
+        times = Times.of_told(told)
+    else:
+        edges = pd.DatetimeIndex(pd.concat([start, end]).unique()).sort_values().to_pydatetime()
+        times = Times.of(list(pairwise(edges)))
+    first = pd.DatetimeIndex(times.start).get_indexer(pd.DatetimeIndex(start))
+    last = pd.DatetimeIndex(times.end).get_indexer(pd.DatetimeIndex(end)) + 1
+    if (first < 0).any() or (last <= first).any():
+        raise OdanonError("rows of the release are of times that its manifest does not tell; run the window again")
+    span, spans = pd.factorize(pd.Series(list(zip(first, last, strict=True))), sort=True)
+    row = np.repeat(np.arange(len(flows)), last - first)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
+    passed = np.cumsum([0, *times.seconds])
+    share = np.diff(passed)[place] / (passed[last] - passed[first])[row]
+    parts = flows.iloc[row].assign(time_start=pd.DatetimeIndex(times.start)[place], span=span[row])
+    parts["trips"], parts["spread"] = parts["trips"] * share, parts["spread"] * share
+    if told:
+        some = [each for each in told if each["days"]]
+        labels = [_days_told(some[low:high]) for low, high in spans]
+    else:
+        zone = ZoneInfo(timezone)
+        labels = [_span(times.start[low].astimezone(zone), times.end[high - 1].astimezone(zone)) for low, high in spans]
+    return parts.reset_index(drop=True), labels
+
+
+def _span(start: datetime, end: datetime) -> str:
+    """A stretch of local time; midnight at its end is 24:00."""
+    if start.date() == end.date():
+        return f"{start:%H:%M}–{end:%H:%M}"
+    if end.time() == time() and end.date() - start.date() == timedelta(days=1):
+        return f"{start:%H:%M}–24:00"
+    return f"{start:%d %b %H:%M} – {end:%d %b %H:%M}"
+
+
+def _days_told(bins: Sequence[Mapping[str, Any]]) -> str:
+    """What time some bins of a window longer than a day are, in words; of several types of days they are whole days."""
+    types = dict.fromkeys(each["day_type"] for each in bins)
+    if len(types) > 1:
+        return ", ".join(_DAY_TYPES.get(kind, kind) for kind in types)
+    return _span_of({**bins[0], "until": bins[-1]["until"]})
 
 
 def zones_in_use(flows: pd.DataFrame, zones: pd.DataFrame) -> pd.DataFrame:

@@ -120,6 +120,7 @@
     const around = odanon.around(zones);
     const rest = flows.rest || flows.trips.map(() => 0);
     const spread = flows.spread || flows.trips;
+    const span = flows.span || []; // the time of the row that a part is of
     const near = { origin: flows.o, destination: flows.d };
     const far = { origin: flows.d, destination: flows.o };
     const sumBy = (view, keyOf, partnerOf) => {
@@ -130,7 +131,15 @@
         const key = keyOf(i);
         if (key < 0) continue;
         if (!sums.has(key))
-          sums.set(key, { key, trips: 0, coarse: 0, spread: 0, bands: [Infinity, -1], partners: new Set() });
+          sums.set(key, {
+            key,
+            trips: 0,
+            coarse: 0,
+            spread: 0,
+            bands: [Infinity, -1],
+            partners: new Set(),
+            spans: new Set(),
+          });
         const row = sums.get(key);
         row.trips += flows.trips[i];
         row.coarse += rest[i] * flows.trips[i];
@@ -138,6 +147,7 @@
         row.bands[0] = Math.min(row.bands[0], flows.band[i]);
         row.bands[1] = Math.max(row.bands[1], flows.band[i]);
         row.partners.add(partnerOf(i));
+        if (span.length) row.spans.add(span[i]);
       }
       return [...sums.values()]
         .sort((a, b) => b.trips - a.trips || a.key - b.key)

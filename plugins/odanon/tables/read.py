@@ -21,6 +21,7 @@ from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.files import shown
 from odanon.reading.persons import persons
 from odanon.reconstruct.prior import TileWeights, read_weights
+from odanon.tables.times import column_bins
 
 _TABLES = (".csv", ".parquet")
 _NAMED = 25  # zones that a sentence lists
@@ -47,6 +48,7 @@ class TableInput:
 
     `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
     `resolution`. Rows of zones that `zones` lacks are refused, or left out with `drop_missing`. With a `segment` column, `only` reads the rows of one of its values.
+    With `adaptive` all values of `time` are bins of one matrix, of which every flow has as few as it needs.
     `tile_weights` is a table of public weights by tile that releases are read by as well (`odanon.reconstruct.prior`).
     """
 
@@ -57,6 +59,7 @@ class TableInput:
     person: str | None = None
     weight: str | None = None
     time: str | None = None
+    adaptive: bool = False
     hierarchy: str = "h3"
     hierarchy_parameters: dict[str, Any] = field(default_factory=dict)
     zones: Path | None = None
@@ -79,7 +82,10 @@ class TableInput:
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         if ground is not None:
             ground = replace(ground, prior=None if prior is None else prior.of_nodes(tree))
-        matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
+        if self.adaptive:
+            matrices: dict[Any, ODMatrix] = {None: replace(self._in_time(rows, tree), ground=ground)}
+        else:
+            matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
         return Loaded(self._with_trips(matrices), tree, tiles, segments, prior)
 
     def _with_trips(self, matrices: dict[Any, ODMatrix]) -> dict[Any, ODMatrix]:
@@ -208,6 +214,16 @@ class TableInput:
                 f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
             )
         return registry.create("hierarchy", self.hierarchy, self.hierarchy_parameters)
+
+    def _in_time(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
+        if self.time is None:
+            raise OdanonError("--adaptive splits time and no column tells it; name one with --time")
+        bins, times = column_bins(rows["time"], str(self.path))
+        trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
+        told = rows.assign(time=bins)
+        return ODMatrix.from_frame(
+            told, tree, tree, trips=trips, person=person, weight=weight, time="time", times=times
+        )
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))

@@ -19,9 +19,11 @@ from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
 from odanon.reconstruct.even import over_tiles
 from odanon.reconstruct.prior import TileWeights
-from odanon.reconstruct.readings import spread_column, zone_weights
+from odanon.reconstruct.readings import PRIOR, spread_column, zone_weights
+from odanon.reconstruct.rests import Regions, lengths
 from odanon.reconstruct.weights import weigh
 from odanon.system.scratch import scratch
+from odanon.tables.times import SOME_DAY
 
 
 def write_folder(
@@ -56,7 +58,11 @@ def _write(
 ) -> None:
     releases, figures = released.releases, released.figures
     flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
-    flows, beside = _weighed(flows, tree, prior)
+    if any(release.times is not None for release in releases.values()):
+        (release,) = releases.values()
+        flows, beside = _in_time(flows, release, tree, prior)
+    else:
+        flows, beside = _weighed(flows, tree, prior)
     assignment = pd.concat([_timed(_published(release), bin_) for bin_, release in releases.items()])
     flows.to_parquet(folder / "flows.parquet", index=False)
     assignment.to_parquet(folder / "assignment.parquet", index=False)
@@ -90,6 +96,43 @@ def _timed(table: pd.DataFrame, bin_: Any) -> pd.DataFrame:
     return plain
 
 
+def _in_time(
+    flows: pd.DataFrame, release: Release, tree: Hierarchy, prior: TileWeights | None
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """The flows of a release in time with their start and end, and what each adds under given weights of tiles; and these."""
+    told, zones = _with_ends(flows), _zones_of(flows, tree)
+    if prior is None or zones is None:
+        return told, {}
+    tiles, regions = prior.listed(zones, tree), Regions.of(release)
+    whole = zone_weights(tiles, zones.set_index("zone_id")["n_tiles"])
+    measured = lengths(release)
+    for side in ("origin", "destination"):
+        measured = measured * whole.loc[flows[side], side].to_numpy()
+    layered = Regions.measured(regions.around, measured).layered(flows["trips"].to_numpy(np.float64))
+    return told.assign(**{spread_column(PRIOR): layered * measured}), {"tiles": tiles}
+
+
+def _zones_of(flows: pd.DataFrame, tree: Hierarchy) -> pd.DataFrame | None:
+    """The zones that flows name, inner ones first; None where an area is none of the tree, as a box is not."""
+    used = pd.concat([flows["origin"], flows["destination"]]).unique()
+    nodes = np.sort(pd.Index(tree.label).get_indexer(pd.Index(used)))
+    if not len(nodes) or nodes[0] < 0:
+        return None
+    return pd.DataFrame({"zone_id": tree.label[nodes].astype(str), "n_tiles": tree.n_tiles[nodes]})
+
+
+def _with_ends(flows: pd.DataFrame) -> pd.DataFrame:
+    """Flows of intervals with their start and end; of hours of a day, as the clock says."""
+    bounds = [flows["time"].str.split("/").str[place] for place in (0, 1)]
+    start, end = (pd.to_datetime(bound, utc=True).astype("datetime64[us, UTC]") for bound in bounds)
+    if (start.dt.year == SOME_DAY.year).all():
+        start, end = start.dt.strftime("%H:%M"), end.dt.strftime("%H:%M").replace("00:00", "24:00")
+    told = flows.drop(columns="time")
+    told.insert(0, "time_start", start)
+    told.insert(1, "time_end", end)
+    return told
+
+
 def _spread(release: Release) -> pd.DataFrame:
     """The flows with what each adds where it is read on other areas, by shares of tiles."""
     return release.flows.assign(spread=over_tiles(release))
@@ -99,20 +142,19 @@ def _weighed(
     flows: pd.DataFrame, tree: Hierarchy, prior: TileWeights | None
 ) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """The flows with what each adds under weights of tiles, where areas are zones; and the tables of weights."""
-    public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone", "time": "time_bin"})
-    if "time" not in flows:
-        public["time_bin"] = 0
-    used = pd.concat([public["origin_zone"], public["destination_zone"]]).unique()
-    nodes = pd.Index(tree.label).get_indexer(pd.Index(used))
-    nodes = np.sort(nodes) if (nodes >= 0).all() else nodes[:0]
-    if not len(nodes):
+    public = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
+    code, bins = pd.factorize(flows["time"], sort=True) if "time" in flows else (np.zeros(len(flows), np.int64), None)
+    public = public.assign(time_start=code, time_end=code + 1)
+    zones = _zones_of(flows, tree)
+    if zones is None:
         return flows, {}
-    zones = pd.DataFrame({"zone_id": tree.label[nodes].astype(str), "n_tiles": tree.n_tiles[nodes]})
     tiles = None if prior is None else prior.listed(zones, tree)
     whole = None if tiles is None else zone_weights(tiles, zones.set_index("zone_id")["n_tiles"])
     weighted = weigh(public, zones, tree, whole)
     table = weighted.table.rename(columns={"time_bin": "time"})
-    beside = {"weights": table if "time" in flows else table.drop(columns="time")}
+    if bins is not None:
+        table["time"] = bins.take(table["time"].to_numpy(np.int64))
+    beside = {"weights": table if bins is not None else table.drop(columns="time")}
     if tiles is not None:
         beside["tiles"] = tiles
     spreads = {spread_column(reading): spread for reading, spread in weighted.spread.items()}
@@ -123,7 +165,7 @@ def _published(release: Release) -> pd.DataFrame:
     """Every input pair with the flow it went into; empty names where it was suppressed."""
     given, flow = release.assignment, release.assignment["flow"].to_numpy()
     kept = flow >= 0
-    table = {"origin": given["origin"], "destination": given["destination"], "trips": given["trips"]}
+    table = {name: given[name] for name in ("time", "origin", "destination", "trips") if name in given}
     for side in ("origin", "destination"):
         names = release.flows[side].astype("str").to_numpy(object)
         table[f"published_{side}"] = np.where(kept, names[np.where(kept, flow, 0)] if len(names) else None, None)

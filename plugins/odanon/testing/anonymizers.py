@@ -13,7 +13,7 @@ from odanon.model.release import Release
 from odanon.testing.noise import check_noise
 from odanon.testing.parameters import check_parameters
 from odanon.testing.trial.cities import city_of_two_trees, pair_of_tiles, random_city
-from odanon.testing.trial.released import promising, released, released_window
+from odanon.testing.trial.released import promising, released, released_in_time, released_window
 
 _CASES = 12
 _ENOUGH = _ENOUGH_LIMITED = _CASES  # cities released, and those for a limit; where some are refused, the next are tried
@@ -93,6 +93,8 @@ def _check_city(plugin: Anonymizer, seed: int, in_turn: bool) -> None:
     if in_turn:
         again = released(plugin, rows.sample(frac=1, random_state=seed), tree)
         assert again.flows.equals(made.flows), f"{type(plugin).__name__} depends on the order of the rows"
+    if in_turn and plugin.timed:
+        _check_budget(plugin, released_in_time(plugin, rows, tree, seed))
     if in_turn and seed < _OF_EACH:
         origins, destinations, others = city_of_two_trees(seed)
         _check_budget(plugin, released(plugin, others, origins, destinations))

@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # the generators of the benchmarks
 
 import demo  # noqa: E402
+import hours  # noqa: E402
 import ratios  # noqa: E402
 import zones  # noqa: E402
 from pages import page  # noqa: E402
@@ -57,7 +58,8 @@ def main() -> int:
     docs = REPOSITORY / "docs"
     (docs / "results-ratios.svg").write_text(ratios.drawn(ratios.measured(folder)), encoding="utf-8")
     (docs / "results.md").write_text(
-        page(found, demo.table(folder), zones.measured(folder), TIME_LIMIT_S), encoding="utf-8"
+        page(found, demo.table(folder), zones.measured(folder), hours.section([*hours.rows()]), TIME_LIMIT_S),
+        encoding="utf-8",
     )
     print(f"written: docs/results.md and docs/results-ratios.svg, {(time.monotonic() - started) / 60:.0f} minutes")
     return 0

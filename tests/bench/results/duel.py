@@ -117,7 +117,7 @@ def before_and_after(demo: dict[str, dict[str, float]]) -> str:
     ]
     return (
         "## The demo before and after\n\nThe first day of `make demo` (12,000 simulated people, bins of three hours, k = 10 people), the publisher's"
-        " exact figures; means over its eight matrices.\n\n"
+        " exact figures; means over its eight matrices, or of the one of a day in time.\n\n"
         + table(("", *demo), body)
         + "\nThe same part of the city in the report of that day, before:\n\n![Before: where the trips of an area of 49 tiles go](release-report-before.png)\n\nand as it is:\n\n"
         "![As it is: where the trips of an area of 14 tiles go](release-report.png)\n"

@@ -63,12 +63,16 @@ budget; Mondrian leaves nothing out, ATG-Soft has no budget and leaves out more 
 
 
 def page(
-    found: dict[str, pd.DataFrame], demo: dict[str, dict[str, float]], on_areas: list[dict[str, Any]], limit_s: int
+    found: dict[str, pd.DataFrame],
+    demo: dict[str, dict[str, float]],
+    on_areas: list[dict[str, Any]],
+    hours: str,
+    limit_s: int,
 ) -> str:
     """The whole page."""
     named = {name: rows.assign(method=_methods(rows)) for name, rows in found.items()}
     shown = {name: rows[~rows["equal"]] for name, rows in named.items()}
-    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo), section(on_areas)]
+    parts = [_INTRO.format(limit=limit_s), verdict(named), _RATIOS, before_and_after(demo), section(on_areas), hours]
     for name, words in REAL.items():
         if name in shown:
             parts.append(_real(shown[name], words))

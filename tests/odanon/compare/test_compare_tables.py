@@ -12,8 +12,9 @@ import pytest
 from shapely.geometry import box
 
 from odanon.compare.page import comparison_page
-from odanon.compare.plan import Case, Plan
+from odanon.compare.plan import Case, Plan, cases
 from odanon.tables.read import TableInput
+from odanon.tables.times import over_bins
 
 Run = Callable[[Plan], pd.DataFrame]
 SIDE = 6
@@ -84,3 +85,30 @@ def test_a_plan_may_keep_figures_only(folder: Path, tmp_path: Path, run_here: Ru
     compared = run_here(plan)
     assert compared["parameters"].tolist() == ['{"level": 1}']
     assert not plan.release(plan.cases[0]).exists()
+
+
+def test_time_as_a_third_tree_is_compared_with_fixed_bins(folder: Path, tmp_path: Path, run_here: Run) -> None:
+    table = TableInput(path=folder / "trips.csv", time="hour", hierarchy=str(folder / "tree.csv"))
+    plan = Plan(table, cases("atg-lattice,atg-joint", "10", "trips", 0.8, adaptive=True), tmp_path / "out", 60)
+    compared = run_here(plan)
+    assert compared["algorithm"].tolist() == ["atg-joint", "atg-lattice", "atg-lattice adaptive"]
+    assert (compared["status"] == "done").all()
+    assert "adaptive" not in compared
+    loss = compared.set_index("algorithm")["E"]
+    assert loss["atg-lattice adaptive"] < loss["atg-lattice"]
+    flow = data_of(comparison_page(plan, compared, table.load()))["profiles"]["flows"][0]
+    assert flow["atg-lattice adaptive"] == pytest.approx(flow["original"], rel=0.1)
+
+
+def test_flows_of_intervals_are_spread_evenly_over_the_bins_that_a_table_has() -> None:
+    told = pd.DataFrame({"time_start": ["06:00", "21:00"], "time_end": ["09:00", "24:00"], "trips": [30, 6]})
+    hours = over_bins(told.assign(spread=[3.0, 0.6]), [7, 8, 23])
+    assert hours[["time", "trips", "spread"]].to_dict("list") == {
+        "time": [7, 8, 23],
+        "trips": [10, 10, 2],
+        "spread": pytest.approx([1.0, 1.0, 0.2]),
+    }
+    start = pd.Timestamp("2026-03-02 06:00", tz="UTC")
+    told = told.iloc[:1].assign(time_start=start, time_end=start + pd.Timedelta(hours=2))
+    names = [f"2026-03-02T0{hour}:00Z" for hour in (5, 6, 7)]
+    assert over_bins(told, names)[["time", "trips"]].to_dict("list") == {"time": names[1:], "trips": [15, 15]}

@@ -33,7 +33,7 @@ DAY = date(2026, 3, 2)
 @pytest.mark.parametrize("split", [False, True])
 def test_a_reader_computes_the_published_weights_from_rows_and_zones_to_the_last_bit(split: bool) -> None:
     made = rested_bundle(DAY, 3, split=split)
-    public = made.flows[["time_bin", "segment", "origin_zone", "destination_zone", "kind", "trips"]]
+    public = made.flows[["time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind", "trips"]]
     found = weigh(public, made.zones, tree_of_a_reader(made.zones))
     told = made.weights[made.weights["reading"] == "fitted"].reset_index(drop=True)
     assert (told["around"].notna()).any()
@@ -59,7 +59,7 @@ def test_trips_that_differ_below_the_published_rows_have_the_same_weights() -> N
         made = Release.from_nodes(od, TREE, TREE, nodes["on"].to_numpy(), nodes["dn"].to_numpy(), {})
         flows = made.flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
         zones = pd.DataFrame({"zone_id": TREE.label, "n_tiles": TREE.n_tiles})
-        tables.append((od, weigh(flows.assign(time_bin=0), zones, TREE).table))
+        tables.append((od, weigh(flows.assign(time_start=0, time_end=1), zones, TREE).table))
     assert not np.array_equal(tables[0][0].pairs.origin, tables[1][0].pairs.origin)
     pd.testing.assert_frame_equal(tables[0][1], tables[1][1], check_exact=True)
 

@@ -107,7 +107,8 @@ def generate_release(trips: int, bins: int = 24, radius: int = 60, seed: int = 7
         d = np.where(near, _nearby(o, x, y, random), np.where(start == 0, ends[1], ends[0]))
         stamp = pd.Timestamp("2026-03-10", tz="Europe/Paris") + pd.Timedelta(hours=int(hour))
         rows += [(stamp.tz_convert("UTC"), *flow) for flow in _generalise(tiles[o], tiles[d])]
-    flows = pd.DataFrame(rows, columns=["time_bin", "origin_zone", "destination_zone", "trips"])
+    flows = pd.DataFrame(rows, columns=["time_start", "origin_zone", "destination_zone", "trips"])
+    flows.insert(1, "time_end", flows["time_start"] + pd.Timedelta(hours=1))
     flows["persons_band"] = pd.cut(
         flows["trips"], [0, 9, 19, 49, 99, np.inf], labels=["<10", "10-19", "20-49", "50-99", "100+"]
     ).astype(str)
@@ -182,8 +183,8 @@ def _record(flows: pd.DataFrame, zones: pd.DataFrame, trips: int) -> dict[str, A
         "parameters": {"algorithm": "atg-joint", "k": K, "unit": "persons", "suppression": 0.1},
         "metrics": {
             "flows": len(flows),
-            "origin_areas": int(flows.groupby("time_bin")["origin_zone"].nunique().max()),
-            "destination_areas": int(flows.groupby("time_bin")["destination_zone"].nunique().max()),
+            "origin_areas": int(flows.groupby("time_start")["origin_zone"].nunique().max()),
+            "destination_areas": int(flows.groupby("time_start")["destination_zone"].nunique().max()),
             "trips_published": kept,
             "suppressed_share": round(1 - kept / trips, 3),
             "gbar": round(float((size * flows["trips"]).sum() / kept), 1),

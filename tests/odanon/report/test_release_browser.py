@@ -62,9 +62,9 @@ def test_the_overview_lists_the_busiest_origin_first(look, small_release):
 def test_a_linked_origin_and_bin_show_the_destinations_of_that_bin(look, small_release):
     flows, _, _ = small_release
     row = flows.sort_values("trips").iloc[-1]
-    stamp = row["time_bin"].strftime("%Y-%m-%dT%H:%MZ")
+    stamp = row["time_start"].strftime("%Y-%m-%dT%H:%MZ")
     seen = look({"origin": row["origin_zone"], "bin": stamp})
-    same = flows[(flows["origin_zone"] == row["origin_zone"]) & (flows["time_bin"] == row["time_bin"])]
+    same = flows[(flows["origin_zone"] == row["origin_zone"]) & (flows["time_start"] == row["time_start"])]
     assert seen["title"] == f"From {row['origin_zone']}"
     assert len(seen["rows"]) == min(200, len(same))
     assert seen["rows"][0][:2] == [row["destination_zone"], f"{row['trips']:,}"]
@@ -102,9 +102,9 @@ def test_pressing_a_heading_sorts_and_turns(look, presses, descending):
 
 def test_an_area_absent_in_a_bin_is_represented_by_another_and_the_page_says_so(look, small_release):
     flows, _, _ = small_release
-    present = flows.groupby("origin_zone")["time_bin"].unique()
+    present = flows.groupby("origin_zone")["time_start"].unique()
     for zone, bins in present.items():
-        absent = sorted(set(flows["time_bin"]) - set(bins))
+        absent = sorted(set(flows["time_start"]) - set(bins))
         if absent:
             seen = look({"origin": zone, "bin": absent[0].strftime("%Y-%m-%dT%H:%MZ")})
             assert "stands in for" in seen["text"] or "nothing is published here" in seen["text"]
@@ -114,7 +114,7 @@ def test_an_area_absent_in_a_bin_is_represented_by_another_and_the_page_says_so(
 
 def test_hostile_names_and_one_bin_without_people_still_open(look, small_release):
     flows, zones, release = small_release
-    first = flows[flows["time_bin"] == flows["time_bin"].max()].assign(persons_band=None)
+    first = flows[flows["time_start"] == flows["time_start"].max()].assign(persons_band=None)
     name = "</script><img src=x onerror=alert(1)>\u202e"
     old = busiest(first)[0]
     hostile = (
@@ -152,7 +152,7 @@ def test_a_flow_is_followed_through_bins_that_have_other_areas(look, small_relea
             f.trips * share(f.origin_zone, row["origin_zone"]) * share(f.destination_zone, row["destination_zone"])
             for f in part.itertuples()
         )
-        for _, part in flows.groupby("time_bin")
+        for _, part in flows.groupby("time_start")
     ]
     assert said == pytest.approx(expected, rel=0.02, abs=0.05)
 

@@ -65,7 +65,7 @@ def decoded_flows(data: dict) -> pd.DataFrame:
     start = np.array([item["start"] for item in data["bins"]])
     return pd.DataFrame(
         {
-            "time_bin": pd.to_datetime(start[flows["bin"]], utc=True),
+            "time_start": pd.to_datetime(start[flows["bin"]], utc=True),
             "segment": np.array(data["segments"])[flows["segment"]],
             "origin_zone": zone[flows["o"]],
             "destination_zone": zone[flows["d"]],
@@ -94,7 +94,7 @@ def test_the_embedded_tables_equal_the_input(page, small_release):
     flows, zones, release = small_release
     data = Page(page).data
     expected = flows[list(decoded_flows(data).columns)]
-    keys = ["time_bin", "segment", "origin_zone", "destination_zone"]
+    keys = ["time_start", "segment", "origin_zone", "destination_zone"]
     pd.testing.assert_frame_equal(
         decoded_flows(data).astype(object).sort_values(keys, ignore_index=True),
         expected.astype(object).sort_values(keys, ignore_index=True),

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.stores_in_turn
 EVERYWHERE = box(-180, -90, 180, 90)
 BY_SEX = {"person": "person", "segment": "sex"}
 HOURS = (8, 9)
-PLACE = ["time_bin", "origin_zone", "destination_zone"]
+PLACE = ["time_start", "origin_zone", "destination_zone"]
 _ZONING = {"plugin": "h3", "resolution": 8}
 
 
@@ -139,7 +139,7 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
 def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
     """Every row holds ten people or more, and the trips of its own region: of no pair that a smaller row holds."""
     rows = people(500, hours=HOURS)
-    for at, here in flows.groupby("time_bin"):
+    for at, here in flows.groupby("time_start"):
         there = rows[rows["time_bin"] == at].reset_index(drop=True)
         places = here[["origin_zone", "destination_zone"]].drop_duplicates()
         places["cells"] = [len(tiles[o]) * len(tiles[d]) for o, d in places.itertuples(index=False)]

@@ -44,8 +44,9 @@ def test_a_release_has_its_report(folder: Path) -> None:
     release = published(product)
     flows, origins = tables(product)
     shown, figures = visible(product), told(product, release)
-    keys = ["time_bin", "origin_zone", "destination_zone", "trips"]
-    mine = flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
+    keys = ["time_start", "origin_zone", "destination_zone", "trips"]
+    names = {"time_bin": "time_start", "origin": "origin_zone", "destination": "destination_zone"}
+    mine = flows.rename(columns=names)
     assert mine.merge(shown, on=keys).shape[0] == len(shown) == len(mine)
     assert figures["prosecutor_at_most"] == 0.1
     assert figures["prosecutor_mean"] == pytest.approx(len(flows) / flows["persons"].sum(), rel=0.05)

@@ -163,7 +163,7 @@ def test_a_time_bin_that_stands_for_too_few_inhabitants_is_left_out_alone(folder
     unit = {"plugin": "atg-joint", "k": 10, "unit": "population", "k_population": 50}
     product = town(folder, columns=columns, anonymize=unit)
     published(product)
-    assert visible(product)["time_bin"].dt.hour.unique().tolist() == [8]
+    assert visible(product)["time_start"].dt.hour.unique().tolist() == [8]
     gate.write(folder, later)
     with pytest.raises(OdanonError, match="no time bin reaches k = 10 and k_population = 50 in all"):
         gate.made(town(folder, "later", columns=columns, anonymize=unit))

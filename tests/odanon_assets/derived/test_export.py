@@ -59,9 +59,10 @@ def test_an_export_can_be_made_again_byte_by_byte(exported: Path, tmp_path: Path
 def test_the_formats_hold_the_same_tables(exported: Path) -> None:
     flows = pd.read_parquet(exported / "flows.parquet")
     assert len(flows) == 90
-    text = pd.read_csv(exported / "flows.csv", parse_dates=["time_bin"])
+    text = pd.read_csv(exported / "flows.csv", parse_dates=["time_start", "time_end"])
     assert text["trips"].tolist() == flows["trips"].tolist()
-    assert text["time_bin"].tolist() == flows["time_bin"].tolist()
+    assert text["time_start"].tolist() == flows["time_start"].tolist()
+    assert text["time_end"].tolist() == flows["time_end"].tolist()
     zones = geopandas.read_parquet(exported / "zones.parquet")
     outlines = geopandas.GeoSeries.from_wkt(pd.read_csv(exported / "zones.csv")["geometry"], crs="EPSG:4326")
     assert outlines.geom_equals(zones.geometry, align=False).all()

@@ -25,7 +25,9 @@ HOURS = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (8, 9)]
 
 
 def product(name: str, segmented: tuple[str, ...] = ()) -> Any:
-    return SimpleNamespace(product=name, segmented=segmented, publish=SimpleNamespace(window="day"))
+    return SimpleNamespace(
+        product=name, segmented=segmented, publish=SimpleNamespace(window="day"), od=SimpleNamespace(time="fixed")
+    )
 
 
 def write_day(lake: Lake, name: str, **promise: Any) -> None:

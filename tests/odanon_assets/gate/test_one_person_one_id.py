@@ -50,7 +50,7 @@ def test_the_flow_of_five_people_is_not_published(folder: Path, store: Store) ->
     FIVE.assign(person=FIVE["person"].astype("float64"), trips=3).to_parquet(folder / "b.parquet")
     FIVE.assign(person=FIVE["person"].astype("str") + ".0", trips=4).to_csv(folder / "c.csv", index=False)
     shown = flows(folder.parent, store)
-    hours = pd.to_datetime(shown["time_bin"], utc=True).dt.hour
+    hours = pd.to_datetime(shown["time_start"], utc=True).dt.hour
     assert set(hours) == {8}, "the five, alone in their hour, were taken for more"
 
 

@@ -87,7 +87,7 @@ def test_flows_lie_in_monthly_partitions_with_indexes(database: str) -> None:
     assert placed == [("published.flow_2026_03",)]
     indexes = ask(database, "SELECT indexdef FROM pg_indexes WHERE tablename IN ('flow_2026_03', 'zone')")
     text = " ".join(row[0] for row in indexes)
-    assert "(origin_no, destination_no, time_bin) INCLUDE (trips, spread, release_no)" in text
+    assert "(origin_no, destination_no, time_start) INCLUDE (trips, spread, release_no)" in text
     assert "USING gist (geometry)" in text
     assert "USING brin (release_no)" in text
 

@@ -29,7 +29,7 @@ from odanon_assets.stores.choice import open_store
 pytestmark = pytest.mark.stores_in_turn
 
 MAKE = bundles.make_bundle
-FLOW = ["time_bin", "segment", "origin_zone", "destination_zone"]
+FLOW = ["time_start", "segment", "origin_zone", "destination_zone"]
 BY_SEX = {"person": "person", "segment": "sex"}
 EMBEDDED = pytest.mark.parametrize("noisy", ["embedded"], indirect=True)  # where the store has no say
 

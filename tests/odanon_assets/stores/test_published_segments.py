@@ -22,7 +22,7 @@ from odanon_assets.stores.choice import open_store
 pytestmark = pytest.mark.stores_in_turn
 
 BY_SEX = {"person": "person", "segment": "sex"}
-PAIR = ["time_bin", "origin_zone", "destination_zone"]
+PAIR = ["time_start", "origin_zone", "destination_zone"]
 EVERYWHERE = box(-180, -90, 180, 90)
 
 
@@ -54,7 +54,7 @@ def test_flows_are_split_or_whole_and_each_part_has_k_people(sexes: Product, tmp
     tiles = {zone: set(zones.loc[zone, "tiles"]) for zone in {*flows["origin_zone"], *flows["destination_zone"]}}
     for flow in flows.itertuples():
         inside = rows["origin"].isin(tiles[flow.origin_zone]) & rows["destination"].isin(tiles[flow.destination_zone])
-        inside &= rows["time_bin"] == flow.time_bin
+        inside &= rows["time_bin"] == flow.time_start
         here = rows[inside & ((rows["sex"] == flow.segment) | (flow.segment == "all"))]
         assert here["person"].nunique() >= 10
         assert here["trips"].sum() == flow.trips
@@ -144,7 +144,7 @@ def test_a_time_bin_of_too_few_people_is_left_out_alone(workspace: Path, monkeyp
     gate.write(workspace, pd.concat([people(1500), night]))
     product = town(workspace, "sexes", BY_SEX)
     published(product)
-    assert visible(product)["time_bin"].dt.hour.unique().tolist() == [8]
+    assert visible(product)["time_start"].dt.hour.unique().tolist() == [8]
     assert set(visible(product)["segment"]) == {"all", "F", "M"}
 
 

@@ -75,7 +75,8 @@ def test_sql_duckdb_and_python_agree_on_every_reading(
     expected = 0.0
     for each, means in zip(bundles, MEANS, strict=True):
         flows, weights = (
-            table[(table["time_bin"] >= since) & (table["time_bin"] < until)] for table in (each.flows, each.weights)
+            table[(table[start] >= since) & (table[start] < until)]
+            for table, start in ((each.flows, "time_start"), (each.weights, "time_bin"))
         )
         if len(flows):
             how = means if reading == "auto" else reading

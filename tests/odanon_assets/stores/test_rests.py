@@ -112,7 +112,7 @@ def test_spread_over_segments_leaves_finer_rows_to_all_of_them() -> None:
     """A finer row may be told of everybody and the rest around it by segment; all rows together are one reading."""
     whole, split = (rested_bundle(DAYS[0], 2, split=split) for split in (False, True))
     assert set(split.flows["segment"]) == {"F", "M", "all"}
-    place = ["time_bin", "origin_zone", "destination_zone"]
+    place = ["time_start", "origin_zone", "destination_zone"]
     sums = [made.flows.groupby(place)[["trips", "spread"]].sum() for made in (whole, split)]
     np.testing.assert_allclose(sums[0], sums[1])
     assert split.flows["spread"].sum() == pytest.approx(split.flows["trips"].sum())

@@ -71,7 +71,7 @@ def by_hand(origin: Polygon, destination: Polygon, since: datetime, until: datet
     total = 0.0
     for seed, day in enumerate(DAYS):
         made = city(day, seed)
-        inside = made.flows[(made.flows["time_bin"] >= since) & (made.flows["time_bin"] < until)]
+        inside = made.flows[(made.flows["time_start"] >= since) & (made.flows["time_start"] < until)]
         total += flow_between(inside, made.zones, origin, destination)
     return total
 

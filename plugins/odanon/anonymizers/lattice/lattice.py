@@ -1,4 +1,4 @@
-"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side (ALGORITHMS, ATG-Lattice)."""
+"""ATG-Lattice: every pair of areas is published, suppressed, or split on either side or in time (ALGORITHMS, ATG-Lattice)."""
 
 from typing import ClassVar, Literal
 
@@ -16,6 +16,10 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.plugin import parameter, parameters_of, plugin
 
+_ABOUT, _NEAR = (
+    100,
+    10_000,
+)  # trips of which one more may be published: where a price is set, and before the rest of the budget is spent
 _PRICE = 0.18  # of a tile, times the mean tiles of a trip where only tiles count
 
 
@@ -32,6 +36,7 @@ class AtgLattice(Anonymizer):
     rests: bool = parameter(True, "tell coarsely, as rests of larger areas, what would be left out")
 
     keeps: ClassVar[frozenset[str]] = ALL_LIMITS - {"report_small"}
+    timed: ClassVar[bool] = True
     why_not: ClassVar[str] = "atg-lattice tells what is left out as rests"
 
     def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
@@ -54,13 +59,14 @@ class AtgLattice(Anonymizer):
             {"algorithm": "atg-lattice", **parameters_of(self)},
             figures,
             pair_rest=shown & ~is_flow,
+            pair_time=None if od.time is None else np.where(shown, settled.time[settled.owner], -1),
             contribution_cap=self.contribution_cap,
         )
 
     def solve(self, lattice: Lattice) -> tuple[Settled, dict[str, float]] | None:
         """The best partition and what the search found; None where the multiplier is beyond the limit of the lattice."""
         priced = self.costs(lattice)
-        found = None if priced is None else lattice.find(priced[0])
+        found = None if priced is None else lattice.find(priced[0], self._slack(lattice, _NEAR))
         if priced is None or found is None:
             return None
         costs, figures = priced
@@ -73,8 +79,13 @@ class AtgLattice(Anonymizer):
             return lattice.in_tiles(), {}
         price = self.tile_price
         if price is None:
-            found = lattice.find(lattice.in_tiles())
+            found = lattice.find(lattice.in_tiles(), self._slack(lattice, _ABOUT))
             if found is None:
                 return None
             price = _PRICE * found.right.K / found.right.A
         return lattice.in_loss(price), {"tile_price": price}
+
+    @staticmethod
+    def _slack(lattice: Lattice, part: int) -> int:
+        """How many trips a search may be off: in time, where a pass is dear, one in `part`; elsewhere none."""
+        return lattice.problem.volume // part if lattice.timed else 0

@@ -67,7 +67,6 @@ class Grown:
     products: Products
     bounds: Ints  # where each part starts, and the end
     tops: Ints  # rows (first, behind the last) whose gains the last part takes up
-    limit: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +97,9 @@ class Origins:
         )
 
 
-def grow(problem: Problem, counted: bool, limit: int) -> Grown:
-    """Build; `counted` says whether the non-empty cells of every node are needed."""
-    entries, origins, (roots, groups) = _entries(problem, counted), Origins.of(problem), _groups(problem, limit)
-    tally = Tally()
+def grow(problem: Problem, origins: Origins, cells: Ints | None, limit: int, tally: Tally) -> Grown:
+    """Build; `cells` are those of every tile pair of the problem, where those of product nodes are needed."""
+    entries, (roots, groups) = _entries(problem, cells), _groups(problem, limit)
 
     def build(group: Ints) -> Built:
         return _build(problem, _below(problem, origins, entries, group), _no_products(entries), limit, tally)
@@ -112,19 +110,17 @@ def grow(problem: Problem, counted: bool, limit: int) -> Grown:
     tops = np.concatenate([part.tops + first for part, first in zip(built, bounds, strict=False)], axis=1)
     above = _above(problem, origins, roots, built, tops, limit)
     whole = _build(problem, above, _joined([part.products for part in built], bounds), limit, tally, int(bounds[-1]))
-    return Grown(whole.products, np.append(bounds, len(whole.products.origin)), tops, limit)
+    return Grown(whole.products, np.append(bounds, len(whole.products.origin)), tops)
 
 
-def _entries(problem: Problem, counted: bool) -> Row:
+def _entries(problem: Problem, cells: Ints | None) -> Row:
     """The entries of all tiles; the cells of a tile pair count with its first entry."""
     key, volume, weight, origin = problem.entries
-    cells = np.empty(0, dtype=np.int32)
-    if counted:
-        cells = np.ones(len(key), dtype=np.int32)
-        if problem.by_person:
-            cells[:] = 0
-            cells[problem.od.pair_start] = 1
-    return Row(key, volume, cells, weight, origin)
+    counts = np.empty(0, dtype=np.int32)
+    if cells is not None:
+        counts = np.zeros(len(key), dtype=np.int32)
+        counts[problem.od.pair_start if problem.by_person else slice(None)] = cells
+    return Row(key, volume, counts, weight, origin)
 
 
 def _groups(problem: Problem, limit: int) -> tuple[Ints, list[Ints]]:

@@ -21,6 +21,7 @@ class Settled:
 
     origin: npt.NDArray[np.int32]
     destination: npt.NDArray[np.int32]
+    time: npt.NDArray[np.int32]  # nodes of the tree over the bins, 0 without times
     parent: npt.NDArray[np.int64]  # itself at the top
     published: npt.NDArray[np.bool_]
     owner: npt.NDArray[np.integer]
@@ -28,7 +29,7 @@ class Settled:
 
 def settle(lattice: Lattice, decisions: Decisions) -> Settled:
     """Walk every tile pair down the tree of decisions."""
-    problem, pairs = lattice.problem, lattice.problem.od.pairs
+    problem, cells = lattice.problem, lattice.slices.cells
     live, above = np.flatnonzero(decisions.parent >= 0), decisions_above(lattice)
     number = np.empty(len(lattice), dtype=np.int64)
     number[live] = np.arange(len(live))
@@ -37,22 +38,25 @@ def settle(lattice: Lattice, decisions: Decisions) -> Settled:
         parent[number[lattice.roots]] = len(live) + above.of_blocks
     origin = np.concatenate([lattice.products.origin[live], above.origin]).astype(np.int32)
     destination = np.concatenate([lattice.products.destination[live], above.destination]).astype(np.int32)
-    by_origin = np.concatenate([decisions.choice[live] == SPLIT_ORIGIN, above.by_origin])
+    time = np.concatenate(
+        [lattice.slices.interval_of(live), np.full(len(above.origin), len(lattice.slices.time.size) - 1)]
+    )
+    side = np.concatenate([decisions.choice[live] - SPLIT_ORIGIN, np.where(above.by_origin, 0, 1)])
     published = np.concatenate([decisions.choice[live] == PUBLISH, np.zeros(len(above.origin), dtype=np.bool_)])
-    o_ranks = problem.origins.tile_start[origin], problem.origins.tile_end[origin]
-    d_ranks = problem.destinations.tile_start[destination], problem.destinations.tile_end[destination]
-    start = np.where(by_origin[parent], o_ranks[0], d_ranks[0])
+    nodes = (problem.origins, origin), (problem.destinations, destination)
+    first = np.stack([*(tree.tile_start[each] for tree, each in nodes), lattice.slices.time.first[time]])
+    end = np.stack([*(tree.tile_end[each] for tree, each in nodes), lattice.slices.time.end[time]])
+    start = first[np.maximum(side[parent], 0), np.arange(len(parent))]
     child = np.lexsort((start, parent))
     child = child[parent[child] != child].astype(np.int32)
     child_start = np.concatenate([[0], np.cumsum(np.bincount(parent[child], minlength=len(parent)))])
-    tree = child_start, child, by_origin
-    owner = np.empty(len(pairs.trips), dtype=np.int32)
+    tree = child_start, child, side
+    owner = np.empty(len(cells.trips), dtype=np.int32)
 
     def walk(ranks: tuple[int, int]) -> None:
-        top = len(parent) - 1
-        kernels.settle(*ranks, problem.pair_start, pairs.destination, top, tree, o_ranks, d_ranks, owner)
+        kernels.settle(*ranks, cells, len(parent) - 1, tree, (first, end), owner)
 
     cuts = np.searchsorted(problem.pair_start, np.linspace(0, len(owner), _PARTS + 1)[1:-1]).tolist()
     cuts = [0, *cuts, problem.origins.n_leaves]
     on_threads(walk, list(pairwise(cuts)))
-    return Settled(origin, destination, parent, published, owner)
+    return Settled(origin, destination, time.astype(np.int32), parent, published, owner)

@@ -1,9 +1,8 @@
-"""The best guillotine partition of the product of two trees for every multiplier, and the one within the budget."""
+"""The best guillotine partition of the product of two trees, or three, for every multiplier, and the one within the budget."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +10,16 @@ import numpy.typing as npt
 from odanon.anonymizers.atg.forest import largest_size, top_multiplier
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.lattice import kernels
-from odanon.anonymizers.lattice.arrays import Products
-from odanon.anonymizers.lattice.products import Grown, TooDeepError, grow
+from odanon.anonymizers.lattice.arrays import Axis, Products
+from odanon.anonymizers.lattice.products import TooDeepError
+from odanon.anonymizers.lattice.slices import Slices
 from odanon.anonymizers.lattice.threads import on_threads
 from odanon.anonymizers.trees.problem import Problem
 from odanon.errors import OdanonError
 
 _FIRST_GUESS = 32.0  # tiles
 _FIRST_LIMIT = 64  # tiles of an area
-_SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered
+_SPEND_STEP = 0.8  # ratio of the multipliers at which the rest of the budget is offered, squared in time
 _LARGEST_COST = 2.0**60
 
 Ints = npt.NDArray[np.int64]
@@ -54,17 +54,14 @@ class Lattice:
     """The product nodes of a problem."""
 
     problem: Problem
-    grown: Grown
+    slices: Slices
+    limit: int  # no area has so many tiles
 
     @classmethod
     def of(cls, problem: Problem, counted: bool, limit: int | None = None) -> "Lattice":
         """All of them, or those whose areas have fewer than `limit` tiles."""
-        return cls(problem, grow(problem, counted, largest_size(problem) + 1 if limit is None else limit))
-
-    @property
-    def limit(self) -> int:
-        """No area has so many tiles."""
-        return self.grown.limit
+        limit = largest_size(problem) + 1 if limit is None else limit
+        return cls(problem, Slices.of(problem, counted, limit), limit)
 
     @property
     def is_whole(self) -> bool:
@@ -73,7 +70,7 @@ class Lattice:
 
     @property
     def products(self) -> Products:
-        return self.grown.products
+        return self.slices.products
 
     def __len__(self) -> int:
         return len(self.products.origin)
@@ -85,16 +82,19 @@ class Lattice:
     @cached_property
     def roots(self) -> Ints:
         """The topmost product node of every block, of which a whole lattice has one."""
-        return np.flatnonzero((self.products.above_origin < 0) & (self.products.above_destination < 0))
-
-    @cached_property
-    def _parts(self) -> list[tuple[int, int]]:
-        return list(pairwise(self.grown.bounds.tolist()))
+        first = int(self.slices.bounds[-1][0])
+        products = self.products
+        return first + np.flatnonzero((products.above_origin[first:] < 0) & (products.above_destination[first:] < 0))
 
     def in_tiles(self) -> Costs:
         """Trips times tiles of both sides (ALGORITHMS, Costs)."""
         cost = np.empty(len(self), dtype=np.int64)
-        on_threads(lambda part: kernels.cost_in_tiles(*part, self.products, *self.sizes, cost), self._parts)
+        for parts, length in zip(self.slices.parts, self.slices.lengths, strict=True):
+
+            def fill(part: tuple[int, int], length: int = int(length)) -> None:
+                kernels.cost_in_tiles(*part, self.products, *self.sizes, length, cost)
+
+            on_threads(fill, parts)
         top = top_multiplier(self.problem) if self.is_whole else float(self.limit)
         return Costs(cost, _FIRST_GUESS, 0.0, top, ratio=True)
 
@@ -104,31 +104,47 @@ class Lattice:
         Costs are rounded to whole parts so small that all of them together still fit in 60 bits.
         """
         problem, cost = self.problem, np.empty(len(self), dtype=np.int64)
-        pairs = problem.pair_start, problem.od.pairs.destination, problem.od.pairs.trips
-        sides = [(tree.n_tiles, tree.tile_start, tree.tile_end) for tree in (problem.origins, problem.destinations)]
+        sides = [Axis(tree.n_tiles, tree.tile_start, tree.tile_end) for tree in (problem.origins, problem.destinations)]
         most = problem.volume * (2 + price * largest_size(problem))
         unit = float(2.0 ** np.floor(np.log2(_LARGEST_COST / most)))
-        on_threads(
-            lambda part: kernels.cost_in_loss(*part, self.products, *sides, pairs, price, unit, cost), self._parts
-        )
+        for parts, node in zip(self.slices.parts, self.slices.intervals, strict=True):
+            when = tuple(int(column[node]) for column in self.slices.time)
+
+            def fill(part: tuple[int, int], when: tuple[int, ...] = when) -> None:
+                kernels.cost_in_loss(*part, self.products, *sides, when, self.slices.cells, price, unit, cost)
+
+            on_threads(fill, parts)
         top = most * unit + 1 if self.is_whole else price * self.limit * unit
         return Costs(cost, 2 * unit, unit, top, unit)  # a suppressed trip is lost once
 
     def decide(self, costs: Costs, multiplier: float, best: Ints, choice: npt.NDArray[np.int8]) -> tuple[int, int]:
         """Fill the sums and the choices of the best partition at a multiplier; returns its (K, C)."""
         best[:] = 0
+        slices = self.slices
+        for number, (parts, length) in enumerate(zip(slices.parts, slices.lengths, strict=True)):
 
-        def decide(part: tuple[int, int]) -> None:
-            kernels.decide(*part, self.products, costs.cost, *self.sizes, multiplier, best, choice)
+            def decide(part: tuple[int, int], length: int = length) -> None:
+                kernels.decide(*part, self.products, costs.cost, *self.sizes, length, multiplier, best, choice)
 
-        on_threads(decide, self._parts[:-1])
-        kernels.hand_up(self.grown.tops, self.products, best)
-        decide(self._parts[-1])
+            on_threads(decide, parts[:-1])
+            kernels.hand_up(slices.tops[number], self.products, best)
+            decide(parts[-1])
+            if slices.above[number] != number:
+                first, end = parts[0][0], parts[-1][1]
+                kernels.hand_over(first, end, self.products, slices.above_time, best)
         K, C = best[self.roots, :2].sum(axis=0)
         return int(K), int(C)
 
-    def find(self, costs: Costs) -> Found[None] | None:
-        """The multiplier whose best partition stays within the budget; None where it is beyond what the limit allows."""
+    @property
+    def timed(self) -> bool:
+        """Whether there are slices, of which every pass takes several times as long."""
+        return len(self.slices.intervals) > 1
+
+    def find(self, costs: Costs, slack: int = 0) -> Found[None] | None:
+        """The multiplier whose best partition stays within the budget; None where it is beyond what the limit allows.
+
+        With `slack`, a partition that publishes so many trips more will do.
+        """
         if costs.top < costs.bottom:
             return None
         best, choice = self._room()
@@ -136,7 +152,7 @@ class Lattice:
         def evaluate(multiplier: float, *_: Line[None] | None) -> Line[None]:
             return Line(*self.decide(costs, multiplier, best, choice), multiplier, None)
 
-        found = search(evaluate, self.problem.least, costs.guess, costs.top, bottom=costs.bottom)
+        found = search(evaluate, self.problem.least, costs.guess, costs.top, slack, bottom=costs.bottom)
         if found is None and self.is_whole:
             raise OdanonError(
                 "no release stays within the budget under these limits; raise suppression or max_tiles, or lower k"
@@ -147,20 +163,28 @@ class Lattice:
         """The partition at the optimum, with the rest of the budget spent on what smaller multipliers would do."""
         best, choice = self._room()
         K, C = self.decide(costs, found.right.lambda_, best, choice)
-        parent, region = np.empty((2, len(self)), dtype=np.int32)
-        kernels.trace(self.products, choice, parent, region)
+        parent = np.full(len(self), -1, dtype=np.int32)
+        parent[self.roots] = self.roots
+        where = (
+            self.slices.rows,
+            (self.problem.origins.size, self.problem.destinations.size),
+            parent,
+            self.slices.row_of,
+        )
+        kernels.trace(self.products, choice, *where)
         budget, multiplier = K - self.problem.least, found.left.lambda_
         least = max(costs.bottom, C / max(K, 1)) if costs.ratio else costs.bottom
         other = np.empty_like(choice)
         while budget > 0 and multiplier > least:
             self.decide(costs, multiplier, best, other)
             kernels.sums_below(self.products, costs.cost, choice, parent, best)
-            budget = kernels.spend(self.products, choice, other, best, budget, parent, region)
-            multiplier *= _SPEND_STEP
+            budget = kernels.spend(self.products, choice, other, best, budget, *where)
+            multiplier *= _SPEND_STEP**2 if self.timed else _SPEND_STEP
         return Decisions(choice, parent)
 
     def _room(self) -> tuple[Ints, npt.NDArray[np.int8]]:
-        return np.empty((len(self), 4), dtype=np.int64), np.empty(len(self), dtype=np.int8)
+        columns = 8 if self.timed else 4
+        return np.empty((len(self), columns), dtype=np.int64), np.empty(len(self), dtype=np.int8)
 
 
 def lattices(problem: Problem, counted: bool) -> Iterator[Lattice]:

@@ -60,6 +60,16 @@ class Problem:
         problem.__dict__["transposed"] = self  # turning it back costs nothing
         return problem
 
+    def during(self, interval: int) -> "Problem":
+        """The same problem of the rows in an interval; limits on areas are those of all rows."""
+        assert self.od.times is not None
+        tree = self.od.times.tree
+        rows = self.od if self.by_person else self.od.pairs
+        part = rows.during(int(tree.tile_start[interval]), int(tree.tile_end[interval]))
+        problem = Problem(part, self.origins, self.destinations, self.anonymizer)
+        problem.__dict__.update(side=self.side, fits=self.fits, destination_fits=self.destination_fits)
+        return problem
+
     @cached_property
     def _order(self) -> npt.NDArray[np.int32]:
         return kernels.stable_order(self.od.destination, self.destinations.n_leaves)

@@ -133,10 +133,7 @@ def _compare_inputs(trips: Trips, matrices: list[PublishedMatrix], report: _Repo
         wide, narrow = matrices[one], matrices[two]
         if not wide.overlaps(narrow) or not wide.conditions.items() <= narrow.conditions.items():
             continue
-        start, end = (
-            int(at.timestamp() * 1_000_000) for at in (max(wide.start, narrow.start), min(wide.end, narrow.end))
-        )
-        expected, missing = trips.missing(two, one, start, end)
+        expected, missing = trips.missing(two, one, wide.times)
         changed = len(np.unique(trips.person[missing]))
         if len(expected) and len(missing) == len(expected):
             what = "inputs of one window without a row in common (other ids, tiles, time bins or weights)"

@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from odanon.gate.coverage import Coverage, Ints, Line, codes_of
+from odanon.gate.woven import places, woven
 from odanon.model.release import TOTAL
+
+Stretches = tuple[tuple[datetime, datetime], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +23,8 @@ class Content:
     that names the same trip in every matrix), origin, destination (tiles), person, trips; person ids must be
     comparable among the matrices that are audited together; segment, if the row is that of a segment. None: the rows
     are no longer kept. `assignment` (origin, destination, flow) belongs to releases whose areas overlap, or whose flows leave
-    pairs out. `beside`: rows of the release that are shown elsewhere, as another segment; no rest counts what they hold.
+    pairs out. `beside`: rows of the release that are shown elsewhere, as another segment; no rest counts what they hold. `times` (area,
+    tile) are the intervals that flows of a release in time name in their column `time`, and the starts of their bins.
     """
 
     flows: pd.DataFrame
@@ -28,10 +33,11 @@ class Content:
     rows: pd.DataFrame | None
     assignment: pd.DataFrame | None = None
     beside: pd.DataFrame | None = None
+    times: pd.DataFrame | None = None
 
     def row_flow(self, rows: pd.DataFrame) -> Ints:
         """The flow or rest that every row counts in, the innermost that holds it; -1 where it is suppressed."""
-        if self.assignment is not None:
+        if self.assignment is not None and self.times is None:
             told = self.assignment.astype({"origin": "str", "destination": "str"})
             flow = told.set_index(["origin", "destination"])["flow"]
             pairs = pd.MultiIndex.from_arrays([rows[side].astype("str") for side in ("origin", "destination")])
@@ -40,11 +46,19 @@ class Content:
         sides = tuple(zip(lines, ("origin", "destination"), strict=True))
         every = pd.concat([self.flows, self.beside]) if self.beside is not None else self.flows
         areas = [line.areas.get_indexer(pd.Index(every[side].astype("str"))) for line, side in sides]
-        places = []
+        at = []
         for line, side in sides:
             code, names = codes_of(rows[side])
-            places.append(line.positions(names)[code])
-        flow = Coverage.of(areas[0], areas[1], *lines).flow_at(places[0], places[1])
+            at.append(line.positions(names)[code])
+        if self.times is None:
+            flow = Coverage.of(areas[0], areas[1], *lines).flow_at(at[0], at[1])
+        else:
+            clock = Line.of(self.times)
+            interval = clock.areas.get_indexer(pd.Index(every["time"].astype("str")))
+            line, number = woven(lines[0], clock, areas[0], interval)
+            code, names = codes_of(rows["time"])
+            at[0] = places(lines[0], at[0], clock.positions(names)[code])
+            flow = Coverage.of(number, areas[1], line, lines[1]).flow_at(at[0], at[1])
         return np.where(flow < len(self.flows), flow, -1)
 
 
@@ -52,8 +66,9 @@ class Content:
 class PublishedMatrix:
     """One matrix of a release: a time window, a segment and the promise it was published under.
 
-    `source` names the data it was made from; matrices of different sources have nobody in common to tell apart. One that adds
-    up several days has `spans`, the stretches of time on each of them in order; what lies between them is no part of it.
+    `source` names the data it was made from; matrices of different sources have nobody in common to tell apart. `bins`
+    are those that its rows are told in, each with its stretches of time in order: one where it adds up several days, and all of a
+    release in time; what lies between them is no part of it. Without any, the bin is that from `start` to `end`.
     `segment` is `all`, or conditions such as `sex=F` or `sex=F,age=25-64`. `load` reads the tables and is called only for matrices that
     overlap the candidate.
     """
@@ -67,12 +82,20 @@ class PublishedMatrix:
     unit: str
     load: Callable[[], Content]
     segment: str = TOTAL
-    spans: tuple[tuple[datetime, datetime], ...] = ()
+    bins: tuple[Stretches, ...] = ()
 
-    @property
-    def times(self) -> tuple[tuple[datetime, datetime], ...]:
-        """The stretches of time whose trips count."""
-        return self.spans or ((self.start, self.end),)
+    @cached_property
+    def times(self) -> Stretches:
+        """The stretches of time whose trips count, in order."""
+        return tuple(sorted(stretch for each in self.bins for stretch in each)) or ((self.start, self.end),)
+
+    def told_in(self, other: "PublishedMatrix") -> bool:
+        """Whether the rows of both are told in the same bins where they overlap."""
+        return self._bins_in(other) == other._bins_in(self)
+
+    def _bins_in(self, other: "PublishedMatrix") -> set[Stretches]:
+        """The bins that share time with another matrix."""
+        return {each for each in self.bins or (self.times,) if _meet(each, other.times)}
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -98,28 +121,27 @@ class PublishedMatrix:
             self.source == other.source
             and self.start < other.end
             and other.start < self.end
-            and self._meets(other)
+            and _meet(self.times, other.times)
             and (
                 self.release_id != other.release_id
                 or all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
             )
         )
 
-    def _meets(self, other: "PublishedMatrix") -> bool:
-        """Whether some stretches of the two overlap, given that the whole times from first to last do."""
-        if not self.spans and not other.spans:
-            return True
-        mine, theirs = iter(self.times), iter(other.times)
-        (start, end), (first, last) = next(mine), next(theirs)
-        while not (start < last and first < end):
-            follower = next(mine, None) if end <= first else next(theirs, None)
-            if follower is None:
-                return False
-            if end <= first:
-                start, end = follower
-            else:
-                first, last = follower
-        return True
+
+def _meet(mine: Stretches, theirs: Stretches) -> bool:
+    """Whether some stretches of the two, which are in order, overlap."""
+    one, two = iter(mine), iter(theirs)
+    (start, end), (first, last) = next(one), next(two)
+    while not (start < last and first < end):
+        follower = next(one, None) if end <= first else next(two, None)
+        if follower is None:
+            return False
+        if end <= first:
+            start, end = follower
+        else:
+            first, last = follower
+    return True
 
 
 def related(candidate: Iterable[PublishedMatrix], others: Iterable[PublishedMatrix]) -> list[PublishedMatrix]:

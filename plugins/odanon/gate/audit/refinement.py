@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.gate.audit.published import Content, PublishedMatrix
+from odanon.gate.audit.published import Content, PublishedMatrix, Stretches
 from odanon.gate.coverage import Ints, spread
 
 if TYPE_CHECKING:
@@ -60,10 +60,12 @@ class Trips:
             time=pd.DatetimeIndex(merged["time"].iloc[first]).as_unit("us").asi8,
         )
 
-    def missing(self, narrow: int, wide: int, start: int, end: int) -> tuple[Ints, Ints]:
-        """Rows of one matrix within a stretch of time, and those of them that another matrix does not have."""
+    def missing(self, narrow: int, wide: int, times: Stretches) -> tuple[Ints, Ints]:
+        """Rows of one matrix within stretches of time, in order, and those of them that another matrix does not have."""
+        start, end = pd.DatetimeIndex([moment for each in times for moment in each]).as_unit("us").asi8.reshape(-1, 2).T
         time = self.time[self.rows[narrow]]
-        expected = self.rows[narrow][(time >= start) & (time < end)]
+        at = np.searchsorted(start, time, side="right") - 1
+        expected = self.rows[narrow][(at >= 0) & (time < end[at])]
         return expected, np.setdiff1d(expected, self.rows[wide])
 
 

@@ -13,23 +13,32 @@ import pyarrow.parquet as pq
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
+from odanon.model.window import Times
 
-SIDES = ("origin", "destination")
+SIDES = ("origin", "destination", "time")  # the last where releases have times
 _SEARCH = {"lambda": "float64", "direction": "str"}  # what is kept of what an algorithm says of its search
 
 
 def write_releases(
-    folder: Path, releases: Mapping[datetime, Release], origins: Hierarchy, destinations: Hierarchy
+    folder: Path,
+    releases: Mapping[datetime, Release],
+    origins: Hierarchy,
+    destinations: Hierarchy,
+    times: Times | None = None,
 ) -> None:
-    """Write the releases of a window by time bin: `flows`, `assignment`, `areas` and what was said of the `search`."""
+    """Write the releases of a window by time bin: `flows`, `assignment`, `areas` and what was said of the `search`.
+
+    Of a release in time the time bin is the start of the window; flows and pairs have their own times beside.
+    """
     flows, assignments, areas, searches = [], [], [], []
     for time_bin, release in sorted(releases.items()):
         searches.append(_with_bin(_search_table(release.metrics), time_bin))
         flows.append(_with_bin(release.flows, time_bin))
         assignments.append(_with_bin(release.assignment, time_bin))
-        for side, part, tree in zip(
-            SIDES, (release.origins, release.destinations), (origins, destinations), strict=True
-        ):
+        parts = [(release.origins, origins), (release.destinations, destinations)]
+        if times is not None and release.times is not None:
+            parts.append((release.times, times.tree))
+        for side, (part, tree) in zip(SIDES, parts, strict=False):
             areas.append(_with_bin(_area_table(side, part, tree), time_bin))
     tables_of = {"flows": flows, "assignment": assignments, "areas": areas, "search": searches}
     for name, tables in tables_of.items():
@@ -47,9 +56,14 @@ def _search_table(said: dict[str, Any]) -> pd.DataFrame:
 
 
 def read_releases(
-    folder: Path, origins: Hierarchy, destinations: Hierarchy, parameters: dict[str, Any]
+    folder: Path,
+    origins: Hierarchy,
+    destinations: Hierarchy,
+    parameters: dict[str, Any],
+    times: Times | None = None,
 ) -> dict[datetime, Release]:
     """The releases that `write_releases` wrote."""
+    trees = (origins, destinations) if times is None else (origins, destinations, times.tree)
     names = ("flows", "assignment", "areas", "search")
     tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in names}
     groups = {name: dict(iter(table.groupby("time_bin"))) for name, table in tables.items()}
@@ -58,20 +72,21 @@ def read_releases(
         parts = {name: groups[name].get(time_bin, tables[name].iloc[:0]) for name in ("flows", "areas")}
         releases[time_bin.to_pydatetime()] = Release(
             flows=parts["flows"].drop(columns="time_bin").reset_index(drop=True),
-            assignment=_assignment(assignment, origins, destinations),
+            assignment=_assignment(assignment, trees),
             origins=_areas(parts["areas"], "origin", origins),
             destinations=_areas(parts["areas"], "destination", destinations),
+            times=None if times is None else _areas(parts["areas"], "time", times.tree),
             parameters=parameters,
             metrics=groups["search"][time_bin].drop(columns="time_bin").iloc[0].dropna().to_dict(),
         )
     return releases
 
 
-def _assignment(table: pd.DataFrame, origins: Hierarchy, destinations: Hierarchy) -> pd.DataFrame:
+def _assignment(table: pd.DataFrame, trees: tuple[Hierarchy, ...]) -> pd.DataFrame:
     """The pairs of one time bin, their tiles as codes by rank again."""
     tiles = {
         side: pd.Categorical.from_codes(tree.ranks(table[side]), pd.Index(tree.label[tree.tiles], dtype="str"))
-        for side, tree in zip(SIDES, (origins, destinations), strict=True)
+        for side, tree in zip(SIDES, trees, strict=False)
     }
     return table.drop(columns="time_bin").reset_index(drop=True).assign(**tiles)
 

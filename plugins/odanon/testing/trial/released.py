@@ -1,8 +1,10 @@
 """Releases that suites look at: made through the door; what the verifier refuses fails the suite."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from odanon.anonymizers.anonymizer import Anonymizer
@@ -12,10 +14,12 @@ from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.promise import Promise
 from odanon.model.release import Release
+from odanon.model.window import Times
 from odanon.plugin import parameters_of
 from odanon.registry import Plugin
 
 BINS = 3
+_STARTS = (0, 6, 7, 8, 12, 18)  # hours at which the bins of a window start
 
 
 def promising(cls: type[Anonymizer], **parameters: Any) -> Anonymizer:
@@ -47,6 +51,16 @@ def released_window(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy) -> 
         told = len(window) if isinstance(window, list | tuple) else "no list of"
         assert told == BINS, f"{type(plugin).__name__}: anonymize_window() makes {told} releases of {BINS} matrices"
     return list(_through_the_door(plugin, matrices, tree, tree).values())
+
+
+def released_in_time(plugin: Anonymizer, rows: pd.DataFrame, tree: Hierarchy, seed: int) -> Release:
+    """The release of the rows as one window of unequal bins, told by intervals."""
+    starts = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in _STARTS]
+    ends = [*starts[1:], datetime(2026, 3, 3, tzinfo=UTC)]
+    times = Times.of(list(zip(starts, ends, strict=True)))
+    told = rows.assign(bin=np.random.default_rng(seed).integers(0, len(times), len(rows)))
+    od = ODMatrix.from_frame(told, tree, tree, time="bin", times=times)
+    return _through_the_door(plugin, {0: od}, tree, tree)[0]
 
 
 def _through_the_door(

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from odanon.anonymizers.lattice.arrays import PUBLISH
-from odanon.anonymizers.lattice.kernels.trace import made_by, region_of
+from odanon.anonymizers.lattice.kernels.trace import expand
 
 
 @njit(cache=True, nogil=True)
@@ -23,24 +23,26 @@ def sums_below(products, cost, choice, parent, best):
 
 
 @njit(cache=True, nogil=True)
-def spend(products, choice, other, best, budget, parent, region):
+def spend(products, choice, other, best, budget, rows, sizes, parent, row_of):
     """Where that costs less and loses no more trips than `budget`, replace a decision and all below it, from the top down.
 
     `other` are the choices at a smaller multiplier, `best` their sums and those of `choice`. Updates `choice` and
     `parent`; returns the budget left.
     """
     replaced = np.zeros(len(choice), np.bool_)
+    tops = parent == np.arange(len(parent))
+    parent[~tops] = -1
     for i in range(len(choice) - 1, -1, -1):
-        made = made_by(i, products, choice, parent, region)
-        parent[i] = made
-        if made >= 0:
-            lost = best[i, 2] - best[i, 0]
-            if made != i and replaced[made]:
-                replaced[i] = True
-            elif 0 <= lost <= budget and best[i, 1] < best[i, 3]:
-                budget -= lost
-                replaced[i] = True
-            if replaced[i]:
-                choice[i] = other[i]
-        region[i] = region_of(i, products, choice, parent, region)
+        made = parent[i]
+        if made < 0:
+            continue
+        lost = best[i, 2] - best[i, 0]
+        if made != i and replaced[made]:
+            replaced[i] = True
+        elif 0 <= lost <= budget and best[i, 1] < best[i, 3]:
+            budget -= lost
+            replaced[i] = True
+        if replaced[i]:
+            choice[i] = other[i]
+        expand(i, row_of[i], products, choice, rows, sizes, parent, row_of)
     return budget
