@@ -17,7 +17,7 @@ from odanon.product import Product
 from odanon.protocols import ChoosesExtent, KnowsEveryTile, Zoning
 from odanon.reading.files import shown
 from odanon.trips.bins import bin_instants
-from odanon.trips.od import OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
+from odanon.trips.od import MATRIX_FIGURES, OD_COLUMNS, UNKNOWN, merge_rows, od_rows, pair_table
 from odanon.trips.people import segment_labels
 from odanon_assets.chain.people import describe_people
 from odanon_assets.gate.evidence import ROWS, window_times
@@ -28,17 +28,7 @@ from odanon_assets.lake.places import rows_stage
 
 _NAMED = 25  # missing zones that a sentence lists
 FIGURES = (
-    Figure(
-        "od_pairs",
-        "OD pairs",
-        "pairs of tiles with trips, by time bin and segment",
-        kind="count",
-        tells_suppressed="yes",
-    ),
-    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count", tells_suppressed="yes"),
-    Figure("time_bins", "time bins", "time bins with trips", kind="size", tells_suppressed="yes"),
-    Figure("segments", "segments", "segments with trips", kind="size", tells_suppressed="yes"),
-    Figure("tiles", "tiles", "tiles in use", kind="size", tells_suppressed="yes"),
+    *MATRIX_FIGURES,
     Figure(
         "unknown_zone_share",
         "of the trips lie outside",

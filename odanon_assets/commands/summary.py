@@ -141,7 +141,7 @@ def _place(name: str) -> int:
 
 
 def _volumes(metrics: Mapping[str, Any]) -> str:
-    told = f"{metrics['flows']:,.0f} flows"
+    told = "1 flow" if metrics["flows"] == 1 else f"{metrics['flows']:,.0f} flows"
     if "origin_areas" in metrics and "destination_areas" in metrics:
         areas = f"{metrics['origin_areas']:,.0f} origin and {metrics['destination_areas']:,.0f} destination areas"
         told += f" between {areas} (busiest time bin)"

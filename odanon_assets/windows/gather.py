@@ -20,7 +20,7 @@ from odanon.errors import OdanonError
 from odanon.model.figure import Figure
 from odanon.product import Product
 from odanon.product.windows import bins_of
-from odanon.trips.od import pair_table
+from odanon.trips.od import MATRIX_FIGURES, pair_table
 from odanon.trips.windows import WindowBins, added_rows
 from odanon_assets.gate.evidence import ROWS
 from odanon_assets.gate.facts import window_rules
@@ -35,17 +35,7 @@ _ADDED = ("points", "staypoints", "trips", "od_trips")  # figures of days that a
 FIGURES = (
     Figure("days", "days", "days whose trips are in the window", kind="size"),
     Figure("missing", "missing days", "days that the window does without", kind="size"),
-    Figure(
-        "od_pairs",
-        "OD pairs",
-        "pairs of tiles with trips, by time bin and segment",
-        kind="count",
-        tells_suppressed="yes",
-    ),
-    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count", tells_suppressed="yes"),
-    Figure("time_bins", "time bins", "time bins with trips", kind="size", tells_suppressed="yes"),
-    Figure("segments", "segments", "segments with trips", kind="size", tells_suppressed="yes"),
-    Figure("tiles", "tiles", "tiles in use", kind="size", tells_suppressed="yes"),
+    *MATRIX_FIGURES,
     Figure("people", "people", "people in the data of the window", kind="count", tells_suppressed="yes"),
 )
 

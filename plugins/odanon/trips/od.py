@@ -4,11 +4,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.model.figure import Figure
 from odanon.trips.bins import Instants, assign_bins
 
 OD_COLUMNS = ("time_bin", "segment", "origin", "destination", "person", "trips")
 ALL = "all"  # the segment of everybody, when a product has no segments
 UNKNOWN = "unknown"  # the zone of a trip's end that lies outside the zoning
+MATRIX_FIGURES = (  # of a day's matrix and of a longer window's
+    Figure(
+        "od_pairs",
+        "OD pairs",
+        "pairs of tiles with trips, by time bin and segment",
+        kind="count",
+        tells_suppressed="yes",
+    ),
+    Figure("od_trips", "trips of the matrix", "trips between known tiles", kind="count", tells_suppressed="yes"),
+    Figure("time_bins", "time bins", "time bins with trips", kind="size", tells_suppressed="yes"),
+    Figure("segments", "segments", "segments with trips", kind="size", tells_suppressed="yes"),
+    Figure("tiles", "tiles", "tiles in use", kind="size", tells_suppressed="yes"),
+)
 
 
 def od_rows(
