@@ -147,8 +147,9 @@ def _times(product: Product, lake: Lake, day: date, flows: pd.DataFrame) -> tupl
         start, end = times.bounds(flows["time"])
         return pd.Series(start, dtype=_INSTANT), pd.Series(end, dtype=_INSTANT)
     ends = {pd.Timestamp(first): pd.Timestamp(last) for first, last, *_ in time_bins(product, tables, day)}
-    # Rows of bins that the product's file does not have any more go no further than the gate, which says so.
-    return flows["time_bin"], flows["time_bin"].map(ends).astype(_INSTANT).fillna(flows["time_bin"])
+    # Rows of bins that the product's file does not have any more end at once; the gate says so, and they go no further.
+    end = flows["time_bin"].map(ends).astype(_INSTANT)
+    return flows["time_bin"], end.fillna(flows["time_bin"] + pd.Timedelta(microseconds=1))
 
 
 def _shown_flows(folder: Path) -> pd.DataFrame:

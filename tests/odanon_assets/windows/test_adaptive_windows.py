@@ -161,7 +161,7 @@ def test_times_that_are_not_those_of_the_days_are_refused(folder: Path) -> None:
     _run(product, window_stages(product)[:-1], DAY)
     assert verify_day(product, lake, DAY) == []
     holiday = product.calendar.model_copy(update={"holidays": (DAY,)})
-    with pytest.raises(OdanonError, match="times that its manifest does not tell|another bins"):
+    with pytest.raises(OdanonError, match=r"times that its manifest does not tell|another bins"):
         publish(product.model_copy(update={"calendar": holiday}))
     path = lake.read("weekly", "anonymized", DAY) / "times.parquet"
     pd.read_parquet(path).assign(seconds=lambda t: t["seconds"] * 2).to_parquet(path)
