@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import gate_town as gate
@@ -334,3 +335,29 @@ def test_a_run_withdraws_what_another_machine_has_made_stale(
 def test_the_month_names_no_place_of_this_machine(town: tuple[Product, Store], workspace: Path) -> None:
     product, _ = town
     assert str(workspace) not in (month_folder(product, MARCH) / "figures.json").read_text()
+
+
+def test_a_month_that_is_made_while_a_day_is_purged_waits_and_then_does_not_appear(
+    town: tuple[Product, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    product, store = town
+    failed: list[OdanonError] = []
+
+    def make() -> None:
+        try:
+            make_month(product, MARCH, open_store(product))
+        except OdanonError as error:
+            failed.append(error)
+
+    other, real = Thread(target=make), type(store).purge
+
+    def meanwhile(*arguments: Any) -> bool:
+        other.start()
+        other.join(timeout=2)  # without the lock it is done by then
+        return real(*arguments)
+
+    monkeypatch.setattr(type(store), "purge", meanwhile)
+    assert Derived(default_root()).purge(store, "town", GONE, ACT)
+    other.join()
+    assert restored(store, month_folder(product, MARCH)) == 0
+    assert len(failed) == 1
