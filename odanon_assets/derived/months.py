@@ -112,8 +112,8 @@ def _cells(product: Product, flows: pd.DataFrame, zones: pd.DataFrame) -> pd.Dat
     release = flows["release_id"].iloc[0] if len(flows) else ""
     area = zones[zones["release_id"] == release].set_index("zone_id")["area"]
     clock, end = (flows[name].dt.tz_convert(product.zone).dt.strftime("%H:%M") for name in ("time_start", "time_end"))
-    if product.od.time == "adaptive":
-        clock = clock + "-" + end.replace("00:00", "24:00")
+    if product.od.time == "adaptive":  # days that were published before by bins have no end
+        clock = (clock + "-" + end.replace("00:00", "24:00")).fillna(clock)
     return flows.assign(
         clock=clock,
         origin_zone=flows["origin_zone"].map(area),

@@ -14,6 +14,9 @@ from odanon_assets.gate.matrices import matrices, tells_promise, tells_segments,
 from odanon_assets.lake.lake import Lake
 from odanon_assets.stores.interface import Store
 
+# What decides of a release which numbers it has.
+_DECIDING = ("input_sha256", "parameters", "time", "window", "bins", "segments")
+
 
 def audit_day(product: Product, lake: Lake, day: date, store: Store) -> list[Finding]:
     """What the auditor finds in a day's release next to every other one, of whatever product, that shares its input.
@@ -70,6 +73,6 @@ def _unlike(
 
 
 def _same_numbers(facts: dict[str, Any], manifest: dict[str, Any]) -> bool:
-    """Whether two releases were made from the same rows in the same way."""
-    made = [json.dumps([told["input_sha256"], told["parameters"]], sort_keys=True) for told in (facts, manifest)]
+    """Whether two releases were made from the same rows in the same way, into rows of the same kind."""
+    made = [json.dumps([told.get(name) for name in _DECIDING], sort_keys=True) for told in (facts, manifest)]
     return made[0] == made[1]

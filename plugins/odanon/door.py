@@ -125,7 +125,8 @@ class _Author:
             overlapping, leaves_out = bool(anonymizer.overlapping), bool(anonymizer.leaves_out)
             parameters = parameters_of(anonymizer)
             promise, budgeted = Promise.of(parameters), bool(anonymizer.budgeted)
-            timed = verifiable and bool(getattr(anonymizer, "timed", False))
+            # Whatever flows hold in time follows from where they are, for the verifier and for later audits.
+            timed = verifiable and not (overlapping or leaves_out) and bool(getattr(anonymizer, "timed", False))
             own = f"not verified, by its own word: {anonymizer.sentence}"
             sentence = promise.told(budgeted=budgeted) if verifiable else own
         except Exception as error:

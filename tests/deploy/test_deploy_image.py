@@ -1,15 +1,20 @@
 """The Dockerfile, and every script beside it, by the linters of their kinds and by rules of our own."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+from importlib.metadata import packages_distributions, requires
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from compose_file import services
 from deployment import DEPLOY
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from repository import REPOSITORY
 
 FILE = DEPLOY / "docker" / "Dockerfile"
 IGNORE = FILE.with_name("Dockerfile.dockerignore")
@@ -59,6 +64,40 @@ def test_versions_come_from_the_lock_and_no_compiler_or_cache_stays() -> None:
     assert all("--constraint" in rest and "requirements.lock" in rest for rest in installs)
     copied = [rest for word, rest in stage("runtime") if word == "COPY"]
     assert copied == ["--from=build /opt/venv /opt/venv", "deploy/bin /opt/odanon/bin"]
+
+
+def needed(package: str, found: set[str]) -> set[str]:
+    """A distribution and all that it needs here, without extras."""
+    if (name := canonicalize_name(package)) not in found:
+        found.add(name)
+        for other in map(Requirement, requires(name) or []):
+            if other.marker is None or other.marker.evaluate({"extra": ""}):
+                needed(other.name, found)
+    return found
+
+
+def test_what_the_image_does_not_install_is_an_extra_that_its_build_does_without() -> None:
+    nodes = [
+        node
+        for folder in ("plugins/odanon", "odanon_assets")
+        for file in (REPOSITORY / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+    ]
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    ours = {"odanon", "odanon_assets", *sys.stdlib_module_names}
+    installed, sources = needed("odanon", set()), packages_distributions()
+    missing = {
+        top
+        for top in {name.partition(".")[0] for name in named} - ours
+        if installed.isdisjoint(canonicalize_name(source) for source in sources.get(top, []))
+    }
+    tree = ast.parse(FILE.with_name("imports.py").read_text())
+    (extras,) = (
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXTRAS"
+    )
+    assert "holidays" in missing  # or this test sees nothing
+    assert missing <= ast.literal_eval(extras)
 
 
 def test_no_secret_and_no_data_can_enter_the_build() -> None:

@@ -16,6 +16,7 @@ from odanon.door import release
 from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
+from odanon.tables.times import refuse_thin_ends
 from odanon.tables.write import write_folder
 
 PANEL = ("One table", 1)
@@ -54,6 +55,8 @@ def anonymize(
     with console.status(f"reading {table.path} ...") as status:
         loaded = table.load()
         matrices, tree = loaded.matrices, loaded.tree
+        if adaptive:
+            refuse_thin_ends(matrices[None], promise.k)
         status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
         released = release(matrices, tree, anonymizer, promise)
         status.update("writing ...")

@@ -95,6 +95,8 @@ def verify(
         pair_flow = np.where(pair_flow < len(flows), pair_flow, -1)
         if leaves_out:
             assert assignment is not None
+            if clock is not None:
+                findings.append(Finding("known-times", 1, "intervals of flows that leave pairs out by design"))
             left = pairs.numbers(assignment[assignment["flow"] < 0])
             pair_flow[left[left >= 0]] = -1
         findings.append(_shared(coverage, every))

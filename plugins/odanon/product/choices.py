@@ -34,6 +34,7 @@ class Stranger:
 
     parameters: dict[str, Any]
     verifiable: ClassVar[bool] = True  # whatever it is: the verifier counts again
+    timed: ClassVar[bool] = True  # the door has asked it, and the verifier looks at its intervals
     enters: ClassVar[str] = "traces"
 
     def __getattr__(self, name: str) -> Any:

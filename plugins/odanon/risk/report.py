@@ -133,12 +133,23 @@ def _by_origin(
     table = pd.DataFrame(index=pd.Index(labels, name="origin"))
     if od.person is not None:
         people, row_people = _leaving(od, release, code, labels, trees[0])
-        share = flows["persons"].to_numpy() / people[code]
+        share = _people_between(od, release, flows) / people[code]
         order = np.lexsort([share, code])  # the last of each origin is its largest
         best = order[np.flatnonzero(np.append(np.diff(code[order]) != 0, True))]
         tiles = release.flows["destination_tiles"].to_numpy()[best]
         table = table.assign(people=people, row_people=row_people, homogeneity=share[best], homogeneous_tiles=tiles)
     return table.join(closeness(release, trees[1], table.index, moved)).reset_index()
+
+
+def _people_between(od: ODMatrix, release: Release, flows: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """Different people of each flow; in time, of all flows between its areas, whenever they travel."""
+    if release.times is None:
+        return flows["persons"].to_numpy()
+    flow, person, _ = _people_of_flows(od, release)
+    ends = pd.factorize(pd.MultiIndex.from_frame(flows[_ENDS]))[0]
+    n_people = int(person.max(initial=0)) + 1
+    seen = pd.unique(ends[flow].astype(np.int64) * n_people + person)
+    return np.bincount(seen // n_people, minlength=int(ends.max(initial=-1)) + 1)[ends]
 
 
 def _leaving(

@@ -10,17 +10,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.matrix import ODMatrix
 from odanon.model.window import Times
 
 SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # on which hours of a day are laid
-_MOST = 24 * 366  # bins of a window
-_INSTANTS = "bins start at whole minutes and are at most 8,784"
+_MOST = 366  # days of a window
+_HOUR = pd.Timedelta(hours=1)
 
 
 def column_bins(column: pd.Series, where: str) -> tuple[npt.NDArray[np.int32], Times]:
-    """The bin of every row and all bins: whole hours from 0 to 23, or those between the first and the last instant.
+    """The bin of every row and all bins: whole hours from 0 to 23, or those of the days from the first instant to the last.
 
-    Bins of instants are as long as the shortest step between two of them.
+    Bins are hours, and windows whole days, whatever the rows are: a step or an end of theirs would tell when somebody
+    travelled who is in no flow.
     """
     if pd.api.types.is_integer_dtype(column) and column.between(0, 23).all():
         return column.to_numpy(np.int32), hours_of_a_day()
@@ -30,13 +32,27 @@ def column_bins(column: pd.Series, where: str) -> tuple[npt.NDArray[np.int32], T
         raise OdanonError(
             f"{where}: the column of times holds no instants, nor hours from 0 to 23; repair it"
         ) from None
-    found = pd.DatetimeIndex(starts.unique()).sort_values()
-    step = (found[1:] - found[:-1]).min() if len(found) > 1 else pd.Timedelta(hours=1)
-    number = ((starts - found[0]) / step).to_numpy()
-    if step < pd.Timedelta(minutes=1) or not np.array_equal(number, np.floor(number)) or number.max() >= _MOST:
-        raise OdanonError(f"{where}: the times of rows are not starts of equal bins ({_INSTANTS}); round them first")
-    moments = [(found[0] + at * step).to_pydatetime() for at in range(int(number.max()) + 2)]
+    first, last = starts.min().floor("D"), starts.max().floor("D")
+    number = ((starts - first) / _HOUR).to_numpy()
+    days = (last - first).days + 1
+    if not np.array_equal(number, np.floor(number)) or days > _MOST:
+        raise OdanonError(f"{where}: times must be whole hours on at most {_MOST} days; round them, or cut the table")
+    moments = [(first + at * _HOUR).to_pydatetime() for at in range(24 * days + 1)]
     return number.astype(np.int32), Times.of(list(itertools.pairwise(moments)))
+
+
+def refuse_thin_ends(od: ODMatrix, k: int) -> None:
+    """Intervals tell the first and the last day of a table: enough must have travelled on both (PRIVACY rule 24)."""
+    assert od.time is not None
+    assert od.times is not None
+    for hours in (slice(0, 24), slice(len(od.times) - 24, len(od.times))):
+        mine = (od.time >= hours.start) & (od.time < hours.stop)
+        units = od.trips[mine].sum() if od.person is None else len(np.unique(od.person[mine]))
+        if units < k:
+            raise OdanonError(
+                f"fewer than {k} travelled on the first or the last day of the table, which the times of flows would tell;"
+                " cut the table to the days that you want to tell of"
+            )
 
 
 def hours_of_a_day() -> Times:

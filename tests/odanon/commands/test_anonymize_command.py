@@ -102,6 +102,20 @@ def test_time_bins_are_released_one_by_one(trips: pd.DataFrame, tmp_path: Path) 
         assert flows.loc[flows["time"] == hour, "trips"].sum() >= 0.9 * len(part)
 
 
+def test_intervals_are_whole_hours_of_days_on_which_many_travel(trips: pd.DataFrame, tmp_path: Path) -> None:
+    """The ends of the table and its finest step are those of single people otherwise."""
+    asked = [*COLUMNS, "--person", "user", "--time", "at", "--adaptive"]
+    at = pd.Timestamp("2026-03-02T08:00Z") + pd.to_timedelta(trips["hour"], unit="h")
+    flows = pd.read_parquet(run(trips.assign(at=at), tmp_path, *asked) / "flows.parquet")
+    midnight = pd.Timestamp("2026-03-02", tz="UTC")
+    assert set(flows["time_start"]) <= {midnight + pd.Timedelta(hours=hour) for hour in range(24)}
+    early = trips.assign(at=at.where(trips.index != 0, midnight - pd.Timedelta(days=10)))
+    (tmp_path / "refused").mkdir()
+    assert "fewer than 10 travelled on the first or the last day" in refusal(early, tmp_path / "refused", *asked)
+    odd = trips.assign(at=at.where(trips.index != 0, at + pd.Timedelta(minutes=20)))
+    assert "times must be whole hours" in refusal(odd, tmp_path / "refused", *asked)
+
+
 def test_a_table_of_parents_is_a_hierarchy_and_needs_no_map(tmp_path: Path) -> None:
     (tmp_path / "tree.csv").write_text("child,parent\na,left\nb,left\nc,right\nleft,all\nright,all\n")
     table = pd.DataFrame({"origin": ["a"] * 9 + ["b"] * 3, "destination": ["c"] * 12, "person": range(12)})

@@ -13,6 +13,7 @@ from repository import REPOSITORY
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.product import load_named, load_product, load_products, product_paths
+from odanon.product.choices import Stranger
 from odanon.product.schema import product_schema
 
 DEMO = REPOSITORY / "pipelines" / "demo.yaml"
@@ -226,3 +227,8 @@ def test_the_schema_in_the_repository_is_current_and_accepts_the_demo() -> None:
     jsonschema.Draft202012Validator(schema).validate(demo)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**demo, "anonymize": {"plugin": "atg-joint", "k": 1}}, schema)
+
+
+def test_where_no_plugin_of_others_runs_a_parameter_is_not_taken_for_what_one_can_do() -> None:
+    stranger = Stranger({"timed": False, "verifiable": False, "level": 3})
+    assert (stranger.timed, stranger.verifiable, stranger.level) == (True, True, 3)

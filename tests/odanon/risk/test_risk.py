@@ -1,5 +1,7 @@
 """The risk report: figures that can be worked out by hand, and attacks that find more without protection."""
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from odanon.anonymizers.segments import split_by_segment
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.model.window import Times
 from odanon.risk.figures import FIGURES, PREFIX
 from odanon.risk.membership import auc, expected_trips, membership_auc
 from odanon.risk.report import RiskReport, implied_small_share, risk_report
@@ -54,6 +57,19 @@ def test_origins_have_their_most_common_destination_with_its_size(report: RiskRe
     origins = report.origins.set_index("origin")
     assert origins["homogeneity"].to_dict() == {"a": 4 / 6, "b": 1.0}
     assert origins["homogeneous_tiles"].to_dict() == {"a": 1, "b": 1}
+
+
+def test_whoever_always_goes_to_one_place_does_so_at_whatever_hour() -> None:
+    """Told by the hour, all 60 people of an origin still go to one destination."""
+    starts = [datetime(2026, 3, 2, hour, tzinfo=UTC) for hour in (6, 7, 8)]
+    times = Times.of([(start, start + timedelta(hours=1)) for start in starts])
+    ends = np.zeros(60, dtype=int), np.ones(60, dtype=int), np.ones(60, dtype=int)
+    od = ODMatrix.from_arrays(*ends, np.arange(60), time=np.arange(60) % 3, times=times)
+    tree = Hierarchy.from_parents(["a", "b", "all"], [2, 2, -1], kind="pair")
+    nodes = np.zeros(3, dtype=int), np.ones(3, dtype=int)
+    by_hour = Release.from_nodes(od, tree, tree, *nodes, {"k": 10}, pair_time=times.tree.tiles[od.pairs.time])
+    assert len(by_hour.flows) == 3
+    assert risk_report(od, by_hour, tree, tree).origins["homogeneity"].tolist() == [1.0]
 
 
 def test_closeness_compares_an_origin_with_everybody(report: RiskReport) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import gate_town as gate
+import h3
 import pandas as pd
 import pytest
-from gate_town import DAY, people, published, town, visible
+from gate_town import DAY, people, publish, published, town, visible
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
@@ -25,6 +26,7 @@ EVERYWHERE = box(-180, -90, 180, 90)
 HOURS = (6, 7, 8, 9, 17, 18)
 LATTICE = {"plugin": "atg-lattice", "k": 10, "suppression": 0.1}
 ADAPTIVE = {"bin": "1h", "time": "adaptive"}
+TOLD = {"in-time": ADAPTIVE, "by-bins": {"bin": "1h"}}
 START = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
 
 
@@ -114,6 +116,25 @@ def test_a_release_by_bins_of_the_same_people_is_judged_and_not_waved_through(co
     with pytest.raises(OdanonError, match=r"difference|combination|unproven|regions") as refused:
         published(town(commuting, "by-bins", anonymize=LATTICE))
     assert "time bins that overlap" not in str(refused.value)
+
+
+@pytest.mark.parametrize("first", ["in-time", pytest.param("by-bins", marks=pytest.mark.thorough)])
+def test_trips_up_to_a_cap_in_time_and_by_bins_tell_who_travelled_twice(commuting: Path, first: str) -> None:
+    """One person of 24 travels at six and at seven: that is one trip of an interval and two of its bins."""
+    near, far = h3.cell_to_children(h3.latlng_to_cell(45.75, 4.85, 7), 8)[:2], h3.latlng_to_cell(45.8, 4.95, 8)
+    crowds = {(6, near[0]): "abcdef", (7, near[0]): "ghijka", (6, near[1]): "lmnopq", (7, near[1]): "rstuvw"}
+    ends = [(hour, tile, who) for (hour, tile), names in crowds.items() for who in names]
+    hours, origins, persons = zip(*ends, strict=True)
+    start = [START + timedelta(hours=hour) for hour in hours]
+    rows = {"time_bin": start, "origin": origins, "destination": far, "trips": 1, "person": persons}
+    gate.write(commuting, pd.DataFrame(rows))
+    capped = {**LATTICE, "suppression": 0.0, "contribution_cap": 1}
+    products = [town(commuting, name, anonymize=capped, od=od) for name, od in TOLD.items()]
+    one, other = products if first == "in-time" else products[::-1]
+    published(one)
+    gate.made(other, like=one.product)
+    with pytest.raises(OdanonError, match="comparable: trips counted up to a cap"):
+        publish(other)
 
 
 def test_what_the_tables_say_of_times_is_verified(commuting: Path) -> None:

@@ -14,6 +14,7 @@ from dagster import AssetKey, DagsterInstance
 from product_example import small_product
 
 from odanon.errors import OdanonError
+from odanon_assets.derived import months
 from odanon_assets.derived.months import make_month, month_folder, month_zones
 from odanon_assets.platform.build import build_definitions
 from odanon_assets.platform.launch import days_between, run_days
@@ -127,3 +128,14 @@ def test_a_month_waits_for_all_its_days(workspace: Path) -> None:
     condition = graph.get(AssetKey(["small", "monthly"])).automation_condition
     assert condition is not None
     assert "any_deps_missing" in str(condition)
+
+
+def test_days_that_were_published_by_bins_count_when_a_product_turns_adaptive(workspace: Path) -> None:
+    adaptive = {"anonymize": {"plugin": "atg-lattice", "k": 5}, "od": {"bin": "12h", "time": "adaptive"}}
+    product = small_product(workspace, **TINY, **adaptive)
+    start = pd.to_datetime(["2026-03-02T11:00Z"] * 2)
+    ends = pd.Series([pd.NaT, pd.Timestamp("2026-03-02T23:00Z")], dtype="datetime64[us, UTC]")
+    flows = pd.DataFrame({"release_id": "r", "time_start": start, "origin_zone": "a", "destination_zone": "a"})
+    zones = pd.DataFrame({"release_id": ["r"], "zone_id": ["a"], "area": ["a"]})
+    cells = months._cells(product, flows.assign(time_end=ends), zones)
+    assert cells["clock"].tolist() == ["12:00", "12:00-24:00"]

@@ -23,6 +23,7 @@ from odanon.anonymizers.lattice.lattice import AtgLattice
 from odanon.anonymizers.lattice.solver import Costs, Lattice
 from odanon.anonymizers.trees.problem import Problem
 from odanon.door import release
+from odanon.errors import OdanonError
 from odanon.metrics.reconstruction import Reconstruction
 from odanon.model.release import Release
 from odanon.plugin import parameters_of
@@ -139,3 +140,17 @@ def test_the_loss_is_that_of_single_cells_in_space_and_time(instance: TimedInsta
         given_back[mine] = trips * weight[mine] / weight[mine].sum()
     E = np.abs(given_back - truth).sum() / od.volume
     assert Reconstruction().evaluate(od, made)["E"] == pytest.approx(E)
+
+
+class Leaver(AtgLattice):
+    """Says that it may leave pairs out of its flows."""
+
+    leaves_out = True
+
+
+@given(timed_instances(3, 3, 3))
+def test_who_leaves_pairs_out_of_flows_splits_no_time(instance: TimedInstance):
+    """Later audits find out from areas and intervals alone what a flow counts."""
+    origins, destinations, _ = instance.trees
+    with pytest.raises(OdanonError, match="splits no time"):
+        release({None: instance.od}, origins, Leaver(k=2, unit="trips"), destinations=destinations)
