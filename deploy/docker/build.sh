@@ -17,6 +17,6 @@ name=odanon
 build=("$engine" build)
 [ "$engine" = docker ] || build+=(--layers --format docker --ignorefile deploy/docker/Dockerfile.dockerignore)
 "${build[@]}" --file deploy/docker/Dockerfile --target "$target" \
-    --label "org.opencontainers.image.revision=$commit$changed" --label "org.opencontainers.image.version=$version" \
+    --build-arg "COMMIT=$commit$changed" --build-arg "VERSION=$version" \
     --tag "$name:$version-${commit:0:12}$changed" --tag "$name:$version" "$@" . >&2
 echo "$name:$version-${commit:0:12}$changed"
