@@ -120,16 +120,29 @@ def recursion(instance: TimedInstance, promise: Anonymizer, cost: Cost, multipli
     return best(instance.root)
 
 
-@st.composite
-def some_times(draw: st.DrawFn, most: int) -> Times:
-    """Bins of unequal lengths below a random tree."""
-    tree = draw(trees(most))
-    hours = draw(st.lists(st.integers(1, 3), min_size=tree.n_leaves, max_size=tree.n_leaves))
+def times_of(tree: Hierarchy, hours: list[int]) -> Times:
+    """Bins of so many hours, one after another."""
     running = np.concatenate([[0], np.cumsum(hours)])
     moments = [datetime(2026, 3, 2, tzinfo=UTC) + timedelta(hours=int(hour)) for hour in running]
     length = running[tree.tile_end] - running[tree.tile_start]
     tree = replace(tree, n_tiles=length, coverage="observed")
     return Times(tuple(moments[:-1]), tuple(moments[1:]), tree)
+
+
+@st.composite
+def some_times(draw: st.DrawFn, most: int) -> Times:
+    """Bins of unequal lengths below a random tree."""
+    tree = draw(trees(most))
+    return times_of(tree, draw(st.lists(st.integers(1, 3), min_size=tree.n_leaves, max_size=tree.n_leaves)))
+
+
+def one_pair_in_time(trips: list[int]) -> TimedInstance:
+    """Trips of one person from one tile to itself, hour by hour."""
+    n = len(trips)
+    hours = Hierarchy.from_parents([*(f"t{hour}" for hour in range(n)), "day"], [n] * n + [-1], kind="test")
+    tile, nowhere = Hierarchy.from_parents(["t0"], [-1], kind="test"), np.zeros(n, dtype=np.int64)
+    rows = nowhere, nowhere, np.array(trips), nowhere, np.ones(n), np.arange(n), times_of(hours, [1] * n)
+    return TimedInstance(ODMatrix.from_arrays(*rows), tile, tile)
 
 
 @st.composite

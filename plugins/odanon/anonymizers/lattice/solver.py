@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.atg.forest import largest_size, top_multiplier
+from odanon.anonymizers.atg.forest import largest_size
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.lattice import kernels
 from odanon.anonymizers.lattice.arrays import Axis, Products
@@ -95,8 +95,13 @@ class Lattice:
                 kernels.cost_in_tiles(*part, self.products, *self.sizes, length, cost)
 
             on_threads(fill, parts)
-        top = top_multiplier(self.problem) if self.is_whole else float(self.limit)
-        return Costs(cost, _FIRST_GUESS, 0.0, top, ratio=True)
+        return Costs(cost, _FIRST_GUESS, 0.0, self._top_in_tiles(), ratio=True)
+
+    def _top_in_tiles(self) -> float:
+        """The limit; in a whole lattice no saving of tiles, nor of time, pays for one trip at this multiplier."""
+        if not self.is_whole:
+            return float(self.limit)
+        return float(self.problem.volume * (largest_size(self.problem) + int(max(self.slices.lengths))) + 1)
 
     def in_loss(self, price: float) -> Costs:
         """Trips spread to the wrong cells, plus `price` for every tile of a trip.

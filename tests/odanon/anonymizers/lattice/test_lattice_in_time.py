@@ -10,12 +10,13 @@ from guillotine_in_time import (
     TimedInstance,
     in_loss,
     in_tiles,
+    one_pair_in_time,
     partitions,
     recursion,
     timed_instances,
     worth,
 )
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from odanon.anonymizers.lattice import products
@@ -48,7 +49,6 @@ def value_at(lattice: Lattice, costs: Costs, multiplier: float) -> float:
     return multiplier * K - C / costs.unit
 
 
-@settings(max_examples=30, deadline=None)
 @given(timed_instances(2, 2, 2), promises, objectives)
 def test_no_guillotine_partition_in_space_and_time_is_better_at_any_multiplier(
     instance: TimedInstance, promise: AtgLattice, objective: tuple[str, float]
@@ -62,7 +62,6 @@ def test_no_guillotine_partition_in_space_and_time_is_better_at_any_multiplier(
         assert value_at(lattice, costs, multiplier) == pytest.approx(best, abs=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
 @given(timed_instances(4, 4, 4), promises, objectives, st.sampled_from(MULTIPLIERS), st.booleans())
 def test_the_value_is_that_of_the_plain_recursion(
     instance: TimedInstance, promise: AtgLattice, objective: tuple[str, float], multiplier: float, in_parts: bool
@@ -103,7 +102,6 @@ def owners(instance: TimedInstance, made: Release) -> np.ndarray:
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(timed_instances(4, 4, 4), promises, st.booleans())
 def test_what_passes_the_door_keeps_the_promise_in_three_dimensions(
     instance: TimedInstance, promise: AtgLattice, rests: bool
@@ -123,8 +121,8 @@ def test_what_passes_the_door_keeps_the_promise_in_three_dimensions(
     assert rests or lost <= promise.budget(od.volume)
 
 
-@settings(max_examples=40, deadline=None)
 @given(timed_instances(4, 4, 4), st.booleans())
+@example(instance=one_pair_in_time([4, 1, 0]), rests=False)  # the second bin is worth more than all tiles of all trips
 def test_the_loss_is_that_of_single_cells_in_space_and_time(instance: TimedInstance, rests: bool):
     """Every row spreads over the cells that it counts, bins in proportion to their lengths."""
     promise = AtgLattice(k=4, unit="trips", rests=rests)
