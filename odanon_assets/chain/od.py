@@ -71,9 +71,7 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
     """Trips per person, time bin and tile pair, and the same without persons."""
     if product.od.days == "working" and not product.calendar.is_working(day):
         raise OdanonError(f"{product.product} {day}: od.days is working and the calendar says that this day is not")
-    make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
-    rows, outside, counts = make(lake, product, day, zoning)
-    rows, remote = _near_others(rows, product)
+    rows, remote, outside, counts = told_rows(product, lake, day, zoning)
     counts["beyond"] = int(remote["trips"].sum())
     if not remote.empty:
         counts["unknown"] += counts["beyond"]
@@ -100,6 +98,15 @@ def od(product: Product, lake: Lake, day: date, *, zoning: Zoning) -> dict[str, 
         }
         carry(lake, product, "trips", day, folder, **made_with)
         return write_figures(folder, figures)
+
+
+def told_rows(
+    product: Product, lake: Lake, day: date, zoning: Zoning
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    """OD rows of people of a day, those beyond the root of the tree, those with an unknown end if so asked, and counts of the others."""
+    make = _ready_rows if product.source.instance.enters == "od" else _counted_rows
+    rows, outside, counts = make(lake, product, day, zoning)
+    return *_near_others(rows, product), outside, counts
 
 
 def _counted_rows(

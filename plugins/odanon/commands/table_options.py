@@ -62,9 +62,14 @@ def read_table(
 
 
 def with_table(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose first parameter, a `TableInput`, is asked for by the options of `read_table`."""
-    shared = inspect.signature(read_table).parameters
-    own = list(inspect.signature(command).parameters.values())[1:]
+    """A command whose first parameter, a `TableInput`, is asked for by the options of `read_table`.
+
+    What that parameter is annotated with takes the place of what is said of the table.
+    """
+    shared = dict(inspect.signature(read_table).parameters)
+    first, *own = inspect.signature(command).parameters.values()
+    if told := getattr(first.annotation, "__metadata__", ()):
+        shared["table"] = shared["table"].replace(annotation=Annotated[Path, *told])
 
     @functools.wraps(command)
     def asked(**options: Any) -> None:

@@ -131,7 +131,7 @@ def cases(wanted: str, ks: str, unit: str, suppression: float, adaptive: bool = 
         Case(name, k, unit, suppression, adaptive=in_time)
         for name in algorithms(wanted)
         for k in _whole_numbers(ks)
-        for in_time in ([False, True] if adaptive and _splits_time(name) else [False])
+        for in_time in ([False, True] if adaptive and splits_time(name) else [False])
     )
     refusals = [refusal for case in planned if (refusal := _refusal(case))]
     if len(refusals) == len(planned):
@@ -162,7 +162,8 @@ def crossed(planned: tuple[Case, ...], protect: str, mean_weight: float, segment
     )
 
 
-def _splits_time(algorithm: str) -> bool:
+def splits_time(algorithm: str) -> bool:
+    """Whether an anonymiser takes a matrix with times."""
     return getattr(registry.find("anonymize", algorithm).cls, "timed", False) is True
 
 

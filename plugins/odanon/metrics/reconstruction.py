@@ -69,14 +69,14 @@ class Reconstruction(Measured):
         """
         seen = Volumes(od, release, self.measure)
         total, published = seen.total, seen.published
-        error = _absolute_difference(seen.given_back, seen.pair, published)
+        error = absolute_difference(seen.given_back, seen.pair, published)
         others: dict[str, float] = {}
         for name, back in (("fitted", seen.fitted_back), ("prior", seen.prior_back)):
-            lost = float("nan") if back is None else _absolute_difference(back, seen.pair, published)
+            lost = float("nan") if back is None else absolute_difference(back, seen.pair, published)
             others |= {f"{name}_error": lost, f"E_{name}": lost / total}
         distance = float("nan")
         if published:
-            distance = _absolute_difference(seen.given_back / published, seen.pair / total, 1.0)
+            distance = absolute_difference(seen.given_back / published, seen.pair / total, 1.0)
         figures = {"absolute_error": error, "volume": total, "E": error / total, "D": distance}
         return named({**figures, **others}, self.measure)
 
@@ -91,6 +91,6 @@ class Reconstruction(Measured):
         return named({"absolute_error": error, "E": error / volume, **others, "D": distance}, self.measure)
 
 
-def _absolute_difference(given: np.ndarray, held: np.ndarray, all_given: float) -> float:
+def absolute_difference(given: np.ndarray, held: np.ndarray, all_given: float) -> float:
     """Sum of |given - held| over all tile pairs, from those that hold something and the sum of all that is given."""
     return float(all_given + (np.abs(given - held) - given).sum())

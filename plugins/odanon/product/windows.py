@@ -54,7 +54,7 @@ def key_prefix(product: Product) -> str:
 
 def bins_of(product: Product, window: date) -> WindowBins:
     """The time bins of a window that is longer than a day."""
-    types = tuple((day, _day_type(product, day)) for day in matrix_days(product, window))
+    types = tuple((day, day_type(product, day)) for day in matrix_days(product, window))
     return _bins(types, product.timezone, product.od.bin)
 
 
@@ -112,7 +112,8 @@ def times_of(product: Product, window: date, made: Collection[date]) -> Times | 
     return Times.of(list(zip(starts, ends, strict=True)), [start.astimezone(product.zone) for start in starts])
 
 
-def _day_type(product: Product, day: date) -> str:
+def day_type(product: Product, day: date) -> str:
+    """Which days share the time bins of a longer window with this one."""
     match product.od.day_types:
         case "working":
             return product.calendar.day_type(day)

@@ -135,12 +135,13 @@
         );
         dot.addEventListener("pointerleave", odanon.tip.hide);
         picture.append(dot);
+        if (p[3]) picture.append(svg("circle", { cx: x(p[0]), cy: y(p[1]), r: 10, class: p[3] }));
       });
     }
     host.replaceChildren(picture);
   };
 
-  // spec: name, x, y (axis titles; y is logarithmic), series [{name, colour, shape, points: [[x, y, extra lines]]}],
+  // spec: name, x, y (axis titles; y is logarithmic), series [{name, colour, shape, points: [[x, y, extra lines, class of a ring]]}],
   // formatX, formatY; optional joined and logX.
   odanon.lines = (host, spec) => {
     let width = 0;
