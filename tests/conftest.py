@@ -24,6 +24,7 @@ sys.path.insert(0, str(TESTS / "support"))
 
 from postgis_server import postgis_server  # noqa: E402
 
+from odanon.risk import membership  # noqa: E402
 from odanon.testing import anonymizers  # noqa: E402
 
 STRESS = bool(os.environ.get("ODANON_STRESS"))
@@ -32,6 +33,7 @@ settings.register_profile("stress", deadline=None, max_examples=1000)
 settings.load_profile("stress" if STRESS else "test")
 if not STRESS:
     anonymizers._ENOUGH, anonymizers._ENOUGH_LIMITED = 3, 1  # of the suite of anonymisers; every promise has its turn
+    membership._RELEASES = 20
 
 # A shell that starts the tests in the background without job control has them ignore SIGINT. Programs inherit that, and
 # Dagster, which treats SIGTERM as SIGINT, could then not be stopped by either.
