@@ -200,6 +200,9 @@ def _facts(name: str, data: PeopleRows, table: pd.DataFrame, method: Method) -> 
 
 def _print_edge(table: pd.DataFrame) -> None:
     """The settings on the edge of the trade-off and the present one; no column is cut, however narrow the terminal."""
+    if not table["edge"].any():
+        typer.echo("no setting can be published; try longer windows, longer bins, coarser tiles or a smaller k")
+        return
     shown = Table(box=None, title="RESTRICTED: the edge of the trade-off, by k", title_justify="left")
     for head in ("setting", *(figure.symbol or figure.name for figure in FIGURES), ""):
         shown.add_column(head, justify="left" if head in ("setting", "") else "right", no_wrap=True)

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from odanon import registry
-from odanon.errors import OdanonError, one_line
+from odanon.errors import OdanonError, TooFewError, one_line
 from odanon.gate.drawn import redrawn
 from odanon.gate.listed import listed_flows
 from odanon.gate.plain import plain
@@ -221,11 +221,7 @@ def _anonymized(
     promise = author.promise
     enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
     if not enough:
-        largest = max(matrices.values(), key=lambda od: _units(od, promise))
-        author.work(lambda: anonymizer.check(largest))
-        asked = {name: getattr(promise, name) for name in ("k", "k_areas", "k_population")}
-        wanted = " and ".join(f"{name} = {value:g}" for name, value in asked.items() if value is not None)
-        raise OdanonError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
+        raise _too_few(anonymizer, author, matrices)
     made = author.work(lambda: _made(anonymizer, list(enough.values()), origins, destinations))
     if not isinstance(made, list | tuple) or not all(isinstance(release, Release) for release in made):
         raise OdanonError(f"{author.name} returned something that is no Release; report it to its author")
@@ -236,6 +232,19 @@ def _anonymized(
         name: released[name] if name in released else _nothing(od, origins, destinations, author.parameters)
         for name, od in matrices.items()
     }
+
+
+def _too_few(anonymizer: Anonymizes, author: _Author, matrices: Mapping[Bin, ODMatrix]) -> TooFewError:
+    """The anonymiser's own refusal of the largest matrix, or ours."""
+    promise = author.promise
+    largest = max(matrices.values(), key=lambda od: _units(od, promise))
+    try:
+        author.work(lambda: anonymizer.check(largest))
+    except OdanonError as error:
+        return TooFewError(str(error))
+    asked = {name: getattr(promise, name) for name in ("k", "k_areas", "k_population")}
+    wanted = " and ".join(f"{name} = {value:g}" for name, value in asked.items() if value is not None)
+    return TooFewError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
 
 
 def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> Any:

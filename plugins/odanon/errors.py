@@ -17,3 +17,7 @@ class OdanonError(ValueError):
 
 class OutageError(OdanonError):
     """A service that is away for now: the same request may well succeed later, so it is worth another try."""
+
+
+class TooFewError(OdanonError):
+    """Too few people or trips in all to publish anything of a window."""

@@ -11,6 +11,7 @@ from odanon.advise.rows import PeopleRows
 from odanon.advise.settings import Setting
 from odanon.compare.plan import Case
 from odanon.door import release
+from odanon.errors import TooFewError
 from odanon.metrics.generalisation import Generalisation
 from odanon.metrics.reconstruction import Reconstruction, absolute_difference
 from odanon.metrics.volumes import Volumes
@@ -42,6 +43,14 @@ OWN = (
         symbol="hours",
         best="least",
     ),
+    Figure(
+        "thin",
+        "windows below k",
+        "share of the windows in which too few travel to publish anything; all of their trips are left out",
+        unit="share",
+        symbol="thin",
+        best="least",
+    ),
 )
 _METRICS = (Generalisation(measure="trips"), Reconstruction(measure="trips"))
 _TOLD = ("E", "Gbar", "S_share", "coarse_share", "flows")
@@ -64,14 +73,24 @@ class Method:
 
 def measured(data: PeopleRows, setting: Setting, method: Method, cell: int) -> dict[str, float]:
     """The figures of a setting: releases of all its windows together; shares, means and sizes, no count of people or trips."""
-    told, errors, hours = [], [], []
+    told, errors, hours, refusals = [], [], [], []
+    published = 0
     for window in window_matrices(data, setting, cell):
         anonymizer, promise = method.case(setting.k).create(len(window.matrices))
-        made = release(window.matrices, window.tree, anonymizer, promise, metrics=_METRICS)
+        try:
+            made = release(window.matrices, window.tree, anonymizer, promise, metrics=_METRICS)
+        except TooFewError as refusal:
+            refusals.append(refusal)
+            told += [_left_out(od) for od in window.matrices.values()]
+            errors += [float(od.volume) for od in window.matrices.values()]
+            continue
+        published += 1
         for at, each in made.releases.items():
             told.append(each.metrics)
             errors.append(_error(window, at, each))
             hours.append(_trip_hours(window.matrices[at], each, window.minutes[at]))
+    if not published:
+        raise refusals[0]
     table = pd.DataFrame(told)
     figures = {name: value for metric in _METRICS for name, value in metric.combine(table).items() if name in _TOLD}
     trips, in_flows = float(table["volume"].sum()), float((table["published"] - table["coarse"]).sum())
@@ -82,8 +101,17 @@ def measured(data: PeopleRows, setting: Setting, method: Method, cell: int) -> d
         "loss": sum(errors) / trips,
         "tiles": figures["Gbar"] * CHILDREN**steps,
         "hours": sum(hours) / in_flows if in_flows else float("nan"),
+        "thin": len(refusals) / (len(refusals) + published),
         **figures,
     }
+
+
+def _left_out(od: ODMatrix) -> dict[str, float]:
+    """The figures of a matrix of which nothing is published."""
+    volume = float(od.volume)
+    nothing = dict.fromkeys(("published", "coarse", "G", "flows", "origin_areas", "destination_areas"), 0.0)
+    unknown = dict.fromkeys(("D", "fitted_error", "prior_error"), float("nan"))
+    return {"volume": volume, "S": volume, "absolute_error": volume, **nothing, **unknown}
 
 
 def _error(window: WindowMatrices, at: int, made: Release) -> float:

@@ -88,7 +88,7 @@ def table_rows(table: TableInput, zone: ZoneInfo) -> PeopleRows:
     """
     if table.time is None:
         raise OdanonError("advice is about time as well; name the column that tells when trips start with --time")
-    rows = table.rows().reset_index(drop=True)
+    rows = table.within_zones(table.rows()).reset_index(drop=True)
     clock = on_the_clock(_instants(rows.pop("time"), zone, table), zone)
     told = pd.concat([rows.rename(columns={"count": "trips"}), clock], axis="columns")
     known = own_columns(told if "trips" in told else told.assign(trips=1))

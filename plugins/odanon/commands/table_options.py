@@ -21,7 +21,10 @@ def read_table(
     count: Annotated[str | None, typer.Option(help="Column with the number of trips; without it a row is one.")] = None,
     person: Annotated[str | None, typer.Option(help="Column with the person (or vehicle) id.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with the expansion weight, for the population.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column with the time bin: one matrix for each value.")] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(help="Column with the time bin, one matrix for each value; advise reads when trips start."),
+    ] = None,
     hierarchy: Annotated[str, typer.Option(help="h3, ward, quadtree, or a CSV/Parquet table: child, parent.")] = "h3",
     hierarchy_set: Annotated[
         list[str] | None,

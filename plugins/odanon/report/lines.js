@@ -145,13 +145,12 @@
   // formatX, formatY; optional joined and logX.
   odanon.lines = (host, spec) => {
     let width = 0;
-    new ResizeObserver(() =>
-      requestAnimationFrame(() => {
-        if (host.clientWidth !== width) {
-          width = host.clientWidth;
-          draw(host, spec);
-        }
-      }),
-    ).observe(host);
+    const fit = () => {
+      if (host.clientWidth === width) return;
+      width = host.clientWidth;
+      draw(host, spec);
+    };
+    fit();
+    new ResizeObserver(() => requestAnimationFrame(fit)).observe(host);
   };
 })();

@@ -76,7 +76,7 @@ class TableInput:
         segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
         if self.only is not None:
             rows = rows[rows["segment"] == self.only]
-        rows = self._with_polygons(rows)
+        rows = self.within_zones(rows)
         tiles, tree = self.map(rows)
         prior = None if self.tile_weights is None else read_weights(self.tile_weights)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
@@ -169,7 +169,7 @@ class TableInput:
         tiles = unplaced(labels)
         return tiles, builder.build(tiles)
 
-    def _with_polygons(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def within_zones(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The rows between zones that the layer of polygons has; others are named, and left out if so asked."""
         zoning = self._zoning
         if zoning is None or not isinstance(zoning, KnowsEveryTile):

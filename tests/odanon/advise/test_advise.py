@@ -6,10 +6,12 @@ from datetime import date, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import geopandas
 import h3
 import numpy as np
 import pandas as pd
 import pytest
+from shapely import box
 
 from odanon.advise import runner
 from odanon.advise.folder import MARKER, open_folder
@@ -97,6 +99,28 @@ def test_the_loss_of_days_laid_over_each_other_is_as_counted_by_hand(resolution:
     assert found["E"] == 0
     assert found["loss"] == pytest.approx((abs(6 - each) + abs(2 - each) + (cells - 2) * each) / 8)
     assert found["tiles"] == 2 * 7 ** (7 - resolution)
+
+
+def test_rows_of_zones_that_the_map_lacks_are_left_out_if_so_asked(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"o": ["a", "b", "x"], "d": ["b", "a", "a"], "start": pd.Timestamp("2026-03-02 08:00")})
+    rows.to_parquet(tmp_path / "trips.parquet")
+    squares = [box(0, 0, 1, 1), box(1, 0, 2, 1)]
+    geopandas.GeoDataFrame({"id": ["a", "b"]}, geometry=squares, crs=4326).to_file(tmp_path / "zones.gpkg")
+    ends = {"origin": "o", "destination": "d", "time": "start", "zones": tmp_path / "zones.gpkg", "hierarchy": "ward"}
+    table = TableInput(path=tmp_path / "trips.parquet", **ends)
+    assert len(table_rows(replace(table, drop_missing=True), UTC).rows) == 2
+    with pytest.raises(OdanonError, match="1 zones are not in"):
+        table_rows(table, UTC)
+
+
+def test_a_window_in_which_too_few_travel_is_left_out_whole_and_the_others_are_told() -> None:
+    setting = Setting("day", DAYS, False, 7, 5)
+    found = measured(small((0, 8, 30), (1, 8, 6), (2, 8, 4)), setting, Method(), 1440)
+    assert (found["thin"], found["S_share"], found["loss"], found["E"]) == pytest.approx(
+        (1 / 3, *[5 / 40], *[4 / 40] * 2)
+    )
+    with pytest.raises(OdanonError, match="fewer than k = 5"):
+        measured(small((0, 8, 4), (1, 8, 4)), setting, Method(), 1440)
 
 
 def test_fewer_than_k_trips_left_out_are_told_as_k() -> None:
