@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from odanon.gate.audit.published import PublishedMatrix
+from odanon.gate.audit.published import Content, PublishedMatrix
 
 Row = list[Fraction]
 
@@ -42,10 +42,20 @@ class Numbers:
                 table["area"].astype("str").value_counts()
                 for table in (content.origin_tiles, content.destination_tiles)
             ]
+            intervals = _intervals(content)
             for row in content.rows.itertuples():
                 starts, ends = areas[0].get(row.origin, ()), areas[1].get(row.destination, ())
-                here = [flow for flow, (start, end) in enumerate(flows) if start in starts and end in ends]
-                inner = min(here, key=lambda flow: sizes[0][flows[flow][0]] * sizes[1][flows[flow][1]], default=None)
+                here = [
+                    flow
+                    for flow, (start, end) in enumerate(flows)
+                    if start in starts and end in ends and (intervals is None or row.time in intervals[flow])
+                ]
+                long = [1] * len(flows) if intervals is None else [len(each) for each in intervals]
+                inner = min(
+                    here,
+                    key=lambda flow: sizes[0][flows[flow][0]] * sizes[1][flows[flow][1]] * long[flow],
+                    default=None,
+                )
                 here = [] if inner is None else [(number, inner)]
                 counted.setdefault((row.time, row.origin, row.destination, row.person, row.trips), []).extend(here)
         groups: dict[tuple, set] = {}
@@ -110,6 +120,14 @@ class Numbers:
             rows = reduced(self.shown, order.tolist())
             if any(self.few(np.flatnonzero(row), k) for row in rows):
                 yield "combination"
+
+
+def _intervals(content: Content) -> list[set] | None:
+    """The starts of the bins that every flow counts; None where all flows are of one bin."""
+    if content.times is None:
+        return None
+    bins = content.times.astype({"area": "str"}).groupby("area")["tile"].agg(set)
+    return [bins[name] for name in content.flows["time"].astype("str")]
 
 
 def reduced(system: np.ndarray, order: "list[int] | range") -> list[Row]:

@@ -12,6 +12,7 @@ from odanon.gate.audit.published import TOTAL, Content, PublishedMatrix
 from odanon.gate.release import area_tiles
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
+from odanon.model.window import Times
 
 ALGORITHMS = (
     *("atg-joint", "atg-lattice", "atg-dual", "atg-homogeneous", "atg-soft"),
@@ -19,10 +20,14 @@ ALGORITHMS = (
 )
 SPLITS = ("whole", "whole", "sexes", "thirds")
 _HOURS = timedelta(hours=8)
+THIRDS = Times.of([(MONDAY + third * _HOURS, MONDAY + (third + 1) * _HOURS) for third in range(3)])
 
 
-def random_town(seed: int) -> list[list[PublishedMatrix]]:
-    """The releases of a town, by release; k, algorithm, hierarchy and the parts they come in differ."""
+def random_town(seed: int, *, in_time: bool = False) -> list[list[PublishedMatrix]]:
+    """The releases of a town, by release; k, algorithm, hierarchy and the parts they come in differ.
+
+    With `in_time`, one is told in intervals of as few thirds of the day as each of its rows needs, by one lattice.
+    """
     rng = np.random.default_rng(seed)
     n_tiles = int(rng.integers(3, 17))
     trees = [_tree(n_tiles, rng) for _ in range(2)]
@@ -40,6 +45,10 @@ def random_town(seed: int) -> list[list[PublishedMatrix]]:
             for part, start, end, segment in _parts(rows, split)
         ]
         releases.append([matrix for matrix in made if matrix is not None])
+    if in_time:
+        promise = {"k": k, "suppression": float(rng.choice([0, 0.1, 0.3])), "rests": bool(rng.random() < 0.5)}
+        made = [_published("timed", rows, trees[0], "atg-lattice", promise, MONDAY, MONDAY + DAY, TOTAL, THIRDS)]
+        releases.insert(int(rng.integers(len(releases) + 1)), [matrix for matrix in made if matrix is not None])
     return releases
 
 
@@ -86,16 +95,30 @@ def _parts(rows: pd.DataFrame, split: str) -> list[tuple]:
     if split == "sexes":
         return [(rows[rows["sex"] == sex], MONDAY, MONDAY + DAY, f"sex={sex}") for sex in "FM"]
     if split == "thirds":
-        starts = [MONDAY + third * _HOURS for third in range(3)]
-        return [(rows[rows["time"] == start], start, start + _HOURS, TOTAL) for start in starts]
+        return [
+            (rows[rows["time"] == start], start, end, TOTAL)
+            for start, end in zip(THIRDS.start, THIRDS.end, strict=True)
+        ]
     return [(rows, MONDAY, MONDAY + DAY, TOTAL)]
 
 
-def _published(name, rows, tree, algorithm, promise, start, end, segment) -> PublishedMatrix | None:
-    od = ODMatrix.from_frame(rows, tree, tree)
+def _published(
+    name, rows, tree, algorithm, promise, start, end, segment, times: Times | None = None
+) -> PublishedMatrix | None:
+    told = rows.assign(bin=((rows["time"] - MONDAY) // _HOURS).astype("int64"))
+    od = ODMatrix.from_frame(told, tree, tree, time=times and "bin", times=times)
     try:
         made = registry.create("anonymize", algorithm, promise).anonymize(od, tree, tree)
     except OdanonError:
         return None
-    content = Content(made.flows, area_tiles(made.origins, tree), area_tiles(made.destinations, tree), rows)
-    return PublishedMatrix(name, name, "phones", start, end, promise["k"], "persons", lambda: content, segment)
+    sides = area_tiles(made.origins, tree), area_tiles(made.destinations, tree)
+    intervals = None if times is None else _intervals(area_tiles(made.times, times.tree), times)
+    content = Content(made.flows, *sides, rows, times=intervals)
+    bins = () if times is None else tuple(((first, last),) for first, last in zip(times.start, times.end, strict=True))
+    return PublishedMatrix(name, name, "phones", start, end, promise["k"], "persons", lambda: content, segment, bins)
+
+
+def _intervals(intervals: pd.DataFrame, times: Times) -> pd.DataFrame:
+    """The intervals with the starts of their bins, as rows tell them."""
+    start = dict(zip(times.tree.label[times.tree.tiles], map(pd.Timestamp, times.start), strict=True))
+    return intervals.assign(tile=intervals["tile"].map(start).astype("datetime64[us, UTC]"))
