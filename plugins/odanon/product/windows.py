@@ -66,7 +66,7 @@ def told_bins(product: Product, window: date, made: Collection[date]) -> list[di
     return [
         {
             "time_bin": each.start.isoformat(),
-            **({"time_end": each.spans[0][1].isoformat()} if product.od.time == "adaptive" else {}),
+            **({"time_end": each.end.isoformat()} if product.od.time == "adaptive" else {}),
             "day_type": each.day_type,
             "since": each.since,
             "until": each.until,

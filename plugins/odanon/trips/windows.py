@@ -19,11 +19,13 @@ _MIDNIGHT = "24:00"
 class WindowBin:
     """A time bin of a window: a span of the clock on all its days of one type.
 
-    `start` is the first instant of it and names the bin in tables, `days` are those of the calendar, `spans` the stretches of
-    time on them, in order; one that the clock repeats is two of them.
+    `start` and `end` are its instants on one day and name the bin in tables: the first day of its type on which nobody
+    turns the clock. `days` are those of the calendar, `spans` the stretches of time on them, in order; one that the
+    clock repeats is two of them.
     """
 
     start: datetime
+    end: datetime
     day_type: str
     since: str
     until: str
@@ -50,7 +52,7 @@ def window_bins(
 ) -> WindowBins:
     """The bins of some days: those of one type have theirs in common, each from its clock time to the next.
 
-    Which day comes first is told by the calendar, not by the data. Bins are in the order of their first instants.
+    Which day comes first is told by the calendar, not by the data. Bins are in the order of their instants.
     """
     starts = equal_starts(bins) if isinstance(bins, timedelta) else sorted(bins)
     clock = np.array([start.hour * 60 + start.minute for start in starts])
@@ -65,12 +67,20 @@ def window_bins(
         keys[day] = instants, [(day_type(day), int(number)) for number in numbers]
         for key, start, end in zip(keys[day][1], moments, ends, strict=True):
             found.setdefault(key, []).append((day, start, end))
-    order = sorted(found, key=lambda key: found[key][0][1])
+    named: dict[str, date] = {}
+    for day in sorted(keys, key=lambda each: (_is_turned(each, zone), each)):
+        named.setdefault(day_type(day), day)
+    shown = {
+        key: next(((start, end) for day, start, end in spans if day == named[key[0]]), spans[0][1:])
+        for key, spans in found.items()
+    }
+    order = sorted(found, key=shown.__getitem__)
     place = {key: number for number, key in enumerate(order)}
     names = [f"{start:%H:%M}" for start in starts] + [_MIDNIGHT]
     made = tuple(
         WindowBin(
-            start=found[kind, number][0][1],
+            start=shown[kind, number][0],
+            end=shown[kind, number][1],
             day_type=kind,
             since=names[number],
             until=names[number + 1],
@@ -82,6 +92,12 @@ def window_bins(
     return WindowBins(
         made, {day: (instants, np.array([place[key] for key in told])) for day, (instants, told) in keys.items()}
     )
+
+
+def _is_turned(day: date, zone: ZoneInfo) -> bool:
+    """Whether clocks are turned on a day."""
+    start, end = day_window(day, zone)
+    return end - start != timedelta(days=1)
 
 
 def added_rows(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

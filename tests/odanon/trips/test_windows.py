@@ -59,6 +59,18 @@ def test_every_bin_of_a_day_is_in_the_bin_of_its_clock_and_type(
             assert any(start <= at < end for start, end in made.bins[number].spans)
 
 
+@pytest.mark.parametrize("first", [date(2026, 3, 29), date(2026, 10, 25)])  # Sundays of 23 and 25 hours
+def test_bins_are_named_after_a_day_on_which_nobody_turns_the_clock(first: date) -> None:
+    made = window_bins([first + number * DAY for number in range(8)], PARIS, HOUR, Calendar().day_type)
+    sundays = [each for each in made.bins if each.day_type == "sunday_holiday"]
+    assert [(each.since, each.start.astimezone(PARIS).hour) for each in sundays] == [
+        (f"{hour:02d}:00", hour) for hour in range(24)
+    ]
+    assert all(each.end - each.start == HOUR for each in made.bins)
+    alone = window_bins([first], PARIS, HOUR, Calendar().day_type)
+    assert {each.start.astimezone(PARIS).date() for each in alone.bins} == {first}
+
+
 def test_types_of_days() -> None:
     calendar = Calendar(country="FR", holidays=[date(2026, 5, 2)])
     told = {day: calendar.day_type(date(2026, 5, day)) for day in (1, 2, 3, 4, 9)}
