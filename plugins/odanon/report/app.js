@@ -181,7 +181,9 @@
   const starts = bins.map((bin) => Date.parse(bin.start.replace("Z", ":00Z")));
   const width = Math.min(...starts.slice(1).map((start, i) => start - starts[i]));
   const at = starts.map((start) => (bins.length > 1 ? Math.round((start - starts[0]) / width) : 0));
-  const slots = at.at(-1) + 1;
+  const uneven = bins.some((bin) => bin.hours);
+  const wide = uneven ? bins.map((bin) => (bin.hours * 3600e3) / width) : null; // in slots
+  const slots = at.at(-1) + (wide ? Math.max(1, Math.round(wide.at(-1))) : 1);
   const timePlot = odanon.bars(byId("trips-per-bin"));
   const showTime = () => {
     const pair =
@@ -204,19 +206,26 @@
     const note = even + (marked.includes(true) ? " (pale: published for larger or smaller areas)" : "");
     timePlot.show({
       name: "Published trips per time bin",
-      x: `${whose} by start of the time bin${note}`,
+      x: `${whose} ${uneven ? "an hour, " : ""}by start of the time bin${note}`,
       height: 120,
       format: odanon.axisNumber,
       labels: bins.map((bin) => bin.label),
       at,
       slots,
+      wide,
       marked,
       chosen: state.bin,
-      series: [{ name: "trips", class: `fill-${state.side}`, values: exact }],
+      series: [
+        {
+          name: uneven ? "trips an hour" : "trips",
+          class: `fill-${state.side}`,
+          values: exact.map((trips, i) => trips / (bins[i].hours || 1)),
+        },
+      ],
       tip: (i) => [
         bins[i].label,
         !marked[i]
-          ? count(exact[i], "trip", "trips")
+          ? count(exact[i], "trip", "trips") + (uneven ? ` in ${count(bins[i].hours, "hour", "hours")}` : "")
           : `published for ${zones[stands[i]].km2 > zones[state.zone].km2 ? "a larger area" : "smaller areas"} instead`,
       ],
       pick: (i) => choose({ bin: i === state.bin ? -1 : i }),

@@ -56,7 +56,7 @@ def encode_release(
         columns = columns.drop(columns=["spread", "rest"])  # of flows alone, what is spread are the trips
     return {
         "zones": encode_zones(used),
-        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told),
+        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told, () if told else _hours(flows)),
         **({} if spans is None else {"spans": spans}),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
@@ -90,7 +90,8 @@ def _by_bin(
     place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
     passed = np.cumsum([0, *times.seconds])
     share = np.diff(passed)[place] / (passed[last] - passed[first])[row]
-    parts = flows.iloc[row].assign(time_start=pd.DatetimeIndex(times.start)[place], span=span[row])
+    bins = {"time_start": pd.DatetimeIndex(times.start)[place], "time_end": pd.DatetimeIndex(times.end)[place]}
+    parts = flows.iloc[row].assign(**bins, span=span[row])
     parts["trips"], parts["spread"] = parts["trips"] * share, parts["spread"] * share
     if told:
         some = [each for each in told if each["days"]]
@@ -99,6 +100,13 @@ def _by_bin(
         zone = ZoneInfo(timezone)
         labels = [_span(times.start[low].astimezone(zone), times.end[high - 1].astimezone(zone)) for low, high in spans]
     return parts.reset_index(drop=True), labels
+
+
+def _hours(flows: pd.DataFrame) -> Sequence[float]:
+    """How long each time bin is, in order; nothing where all are of one length, or rows do not tell."""
+    ends = pd.to_datetime(flows["time_end"], utc=True).groupby(flows["time_start"]).max()
+    hours = ((ends - pd.DatetimeIndex(ends.index)) / timedelta(hours=1)).round(2).tolist()
+    return hours if len(set(hours)) > 1 and not ends.isna().any() else ()
 
 
 def _span(start: datetime, end: datetime) -> str:
@@ -162,11 +170,11 @@ def _rings(shape: Any) -> list[list[int]]:
 
 
 def encode_bins(
-    starts: pd.DatetimeIndex, timezone: str, told: Sequence[Mapping[str, Any]] = ()
-) -> list[dict[str, str]]:
+    starts: pd.DatetimeIndex, timezone: str, told: Sequence[Mapping[str, Any]] = (), hours: Sequence[float] = ()
+) -> list[dict[str, Any]]:
     """The start of each time bin in UTC, with a short label in local time that is unique in the list.
 
-    A bin of several days is called by its clock times and the type of its days.
+    A bin of several days is called by its clock times and the type of its days. `hours` are told where bins are of different lengths.
     """
     if told:
         named = {pd.Timestamp(each["time_bin"]): _span_of(each) for each in told}
@@ -182,7 +190,8 @@ def encode_bins(
     twice = labels.duplicated(keep=False)  # the repeated hour when summer time ends
     labels = labels.where(~twice, labels + local.strftime(" (UTC%z)"))
     stamps = starts.strftime("%Y-%m-%dT%H:%MZ")
-    return [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
+    named = [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
+    return [{**each, "hours": long} for each, long in zip(named, hours, strict=True)] if hours else named
 
 
 def _span_of(told: Mapping[str, Any]) -> str:

@@ -41,14 +41,15 @@
         svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.format(value)),
       );
     }
+    const long = (i) => slot * (spec.wide ? spec.wide[i] : 1);
     const gap = Math.max(slot - 64 * spec.series.length, Math.min(10, slot * 0.18));
-    const bar = (slot - gap) / spec.series.length;
     const widest = Math.max(...spec.labels.map((label) => label.length)) * 6.4 + 8;
     const every = Math.ceil(widest / slot);
     spec.labels.forEach((label, i) => {
       const group = svg("g", { class: spec.pick ? "pick" : null });
+      const bar = (long(i) - gap) / spec.series.length;
       if (spec.chosen !== undefined && spec.chosen >= 0 && spec.chosen !== i) group.classList.add("dim");
-      group.append(svg("rect", { x: x(i), y: margin.top, width: slot, height: inner.height, class: "slot" }));
+      group.append(svg("rect", { x: x(i), y: margin.top, width: long(i), height: inner.height, class: "slot" }));
       spec.series.forEach((series, s) => {
         const value = series.values[i];
         const size = value > 0 ? Math.max(1, y(0) - y(value)) : 0;
@@ -95,7 +96,7 @@
   };
 
   // spec: name, x, labels, series [{name, class, values}], format, tip(i); optional height, pick(i), chosen,
-  // at and slots (positions of the bars on a longer axis), marked (bars to hint at without a value).
+  // at, slots and wide (positions and widths of the bars on a longer axis, in slots), marked (bars to hint at without a value).
   odanon.bars = (host) => {
     let spec = null;
     let width = 0;

@@ -103,6 +103,8 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     rule, metrics = facts["parameters"], facts["metrics"]
     bins = len(tables["bins"])
     when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
+    if spans := tables.get("spans"):
+        when = f"in {len(spans)} different stretches of time, each as long as it takes, of"
     coarse, left_out = metrics.get("coarse_share"), metrics.get("suppressed_share")
     # Nothing and what few people left out look the same.
     omitted = (
@@ -112,7 +114,7 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     return (
         f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another {when} {_window(facts)}"
         f" {text(facts['window_start'])}. {_days(facts)}Each published flow has at least <strong>{in_words(rule['k'])}"
-        f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas were enlarged until enough did"
+        f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas{' or times' if spans else ''} were enlarged until enough did"
         f"{omitted}. {_split(facts)}{_noise(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
         " stop somebody with outside knowledge from guessing that a person is in the data or where most people of"
         " an area went, so it is no proof of legal anonymity by itself."

@@ -1,9 +1,12 @@
 """Rows of longer times in the report: shown in every bin of theirs, with what time they are told for."""
 
+import re
+
 import pandas as pd
 import pytest
 
 from odanon.report.encode import encode_release
+from odanon.report.release import render_release
 
 DAY = pd.Timestamp("2026-03-10", tz="Europe/Paris").tz_convert("UTC")
 
@@ -28,6 +31,33 @@ def test_rows_of_a_longer_time_are_spread_evenly_over_its_bins(small_release):
     inside = [label[number] < "12:00" for number in mine["bin"]]
     assert all(inside)
     assert mine["trips"].sum() == pytest.approx(told.loc[told.index % 3 == 0, "trips"].sum(), rel=1e-3)
+
+
+def test_bins_of_different_lengths_say_how_long_they_are(small_release):
+    flows, zones, release = small_release
+    start, noon = flows["time_start"].min(), DAY + pd.Timedelta(hours=12)
+    early = flows["time_start"] < noon
+    told = flows.assign(time_start=flows["time_start"].mask(early, start), time_end=flows["time_end"].mask(early, noon))
+    bins = encode_release(told, zones, release["timezone"])["bins"]
+    assert bins[0]["hours"] == (noon - start) / pd.Timedelta(hours=1)
+    assert all("hours" not in each for each in encode_release(flows, zones, release["timezone"])["bins"])
+
+
+PROBE = """setTimeout(() => {
+  const said = (id) => document.querySelector(`#${id} svg`).getAttribute("aria-label");
+  const seen = {flows: said("flow-sizes"), text: document.querySelector(".lead").textContent};
+  document.body.append(Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)}));
+}, 900);"""
+
+
+def test_plots_count_rows_as_they_are_published(small_release, probe):
+    flows, zones, release = small_release
+    told = in_time(flows)
+    seen = probe(render_release(told, zones, release), PROBE)
+    counted = [int(number.replace(",", "")) for number in re.findall(r"flows ([\d,]+)", seen["flows"])]
+    assert sum(counted) == len(told.drop_duplicates(["origin_zone", "destination_zone", "time_start", "time_end"]))
+    assert re.search(r"different stretches of time", seen["text"])
+    assert "areas or times were enlarged" in seen["text"]
 
 
 def test_rows_of_single_bins_are_as_they_were(small_release):
