@@ -1,6 +1,6 @@
 """The best guillotine partition of the product of two trees, or three, for every multiplier, and the one within the budget."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -124,15 +124,24 @@ class Lattice:
 
     def decide(self, costs: Costs, multiplier: float, best: Ints, choice: npt.NDArray[np.int8]) -> tuple[int, int]:
         """Fill the sums and the choices of the best partition at a multiplier; returns its (K, C)."""
-        best[:] = 0
         slices = self.slices
-        for number, (parts, length) in enumerate(zip(slices.parts, slices.lengths, strict=True)):
+        if self.timed:
+            best[:] = 0  # all at once: slices hand over to those above them
+        for number, (parts, size) in enumerate(zip(slices.parts, slices.lengths, strict=True)):
+            length = int(size) if self.timed else None
 
-            def decide(part: tuple[int, int], length: int = length) -> None:
+            def decide(part: tuple[int, int], length: int | None = length) -> None:
                 kernels.decide(*part, self.products, costs.cost, *self.sizes, length, multiplier, best, choice)
 
-            on_threads(decide, parts[:-1])
-            kernels.hand_up(slices.tops[number], self.products, best)
+            def decide_alone(part: tuple[int, int], decide: Callable[[tuple[int, int]], None] = decide) -> None:
+                if not self.timed:
+                    best[slice(*part)] = 0  # just before it is filled, so that it is in the cache
+                decide(part)
+
+            on_threads(decide_alone, parts[:-1])
+            if not self.timed:
+                best[slice(*parts[-1])] = 0
+            kernels.hand_up(slices.tops[number], self.products, length, best)
             decide(parts[-1])
             if slices.above[number] != number:
                 first, end = parts[0][0], parts[-1][1]

@@ -23,9 +23,9 @@ def decide(first, end, products, cost, o_size, d_size, length, multiplier, best,
     directly below in the row) and `choice` of the nodes first:end.
 
     `best` holds zeros, or what was handed up by rows before `first`; gains for rows from `end` on stay to be handed up.
-    Ties publish, then split the side with more tiles, then time.
+    `length` is that of the interval; None where there are no times, which is compiled apart. Ties publish, then split the
+    side with more tiles, then time.
     """
-    timed = best.shape[1] > 4
     for i in range(first, end):
         o_K, o_C, d_K, d_C = best[i, 0], best[i, 1], best[i, 2], best[i, 3]
         gain, extra = multiplier * (o_K - d_K), o_C - d_C
@@ -33,7 +33,7 @@ def decide(first, end, products, cost, o_size, d_size, length, multiplier, best,
         if gain == extra:
             by_origin = o_size[products.origin[i]] >= d_size[products.destination[i]]
         K, C, what = (o_K, o_C, SPLIT_ORIGIN) if by_origin else (d_K, d_C, SPLIT_DESTINATION)
-        if timed:
+        if length is not None:
             t_K, t_C = best[i, 4], best[i, 5]
             gain, extra = multiplier * (t_K - K), t_C - C
             by_time = gain > extra
@@ -52,34 +52,34 @@ def decide(first, end, products, cost, o_size, d_size, length, multiplier, best,
             best[up, 1] += o_C
             best[up, 2] += K
             best[up, 3] += C
-            if timed:
+            if length is not None:
                 best[up, 4] += best[i, 4]
                 best[up, 5] += best[i, 5]
                 best[up, 6] += best[i, 4]
                 best[up, 7] += best[i, 5]
         up = products.above_origin[i]
         if 0 <= up < end:
-            hand(i, up, best)
+            hand(i, up, length, best)
 
 
 @njit(cache=True, nogil=True)
-def hand(i, up, best):
+def hand(i, up, length, best):
     """Hand the gain of a node, and what it has been handed in time, to the row above."""
     best[up, 0] += best[i, 0] - best[i, 2]
     best[up, 1] += best[i, 1] - best[i, 3]
-    if best.shape[1] > 4:
+    if length is not None:
         best[up, 4] += best[i, 4] - best[i, 6]
         best[up, 5] += best[i, 5] - best[i, 7]
 
 
 @njit(cache=True, nogil=True)
-def hand_up(rows, products, best):
+def hand_up(rows, products, length, best):
     """Hand the gains of the nodes of some rows (first, behind the last) to the rows above."""
     for row in range(rows.shape[1]):
         for i in range(rows[0, row], rows[1, row]):
             up = products.above_origin[i]
             if up >= 0:
-                hand(i, up, best)
+                hand(i, up, length, best)
 
 
 @njit(cache=True, nogil=True)
