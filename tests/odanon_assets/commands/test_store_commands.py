@@ -70,6 +70,7 @@ def test_export_and_integrity(town: Store, tmp_path: Path) -> None:
         "town.gpkg",
         "releases.json",
         "datapackage.json",
+        "dcat.jsonld",
     }
     with pytest.raises(OdanonError, match="there is no format 'shp'"):
         called("export", "town", "--out", str(tmp_path / "x"), "--format", "shp")
