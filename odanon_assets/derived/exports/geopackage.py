@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
 _FIXED_DATE = "2000-01-01T00:00:00.000Z"  # a GeoPackage carries its date of writing; ours must not
+_TIMES = {"DATETIME_PRECISION": "MILLISECOND"}  # as the standard writes them; old readers warn of others
 
 
 def geopackage(published: Published, folder: Path) -> None:
@@ -33,7 +34,7 @@ def geopackage(published: Published, folder: Path) -> None:
             *([("weights", _clocks_in_words(weights))] if len(weights) else []),
             ("layer_styles", layer_styles(lines)),
         ):
-            pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG")
+            pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG", layer_options=_TIMES)
     finally:
         pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
 

@@ -1,21 +1,20 @@
 """How QGIS draws the layers of a GeoPackage: its table layer_styles, which QGIS reads by itself."""
 
-from math import floor, log10
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as Xml
 
 import pandas as pd
 
 _POLYGON, _LINE = "2", "1"  # QGIS's numbers of kinds of geometry
-# From thin and pale to wide and dark: colour and millimetres of a class of lines.
+# The share of lines below each class, from thin and pale to wide and dark, and their colour and millimetres.
 _CLASSES = (
-    ("#b9cfe0", 0.2),
-    ("#86b0d1", 0.45),
-    ("#4f8dbf", 0.9),
-    ("#2166ac", 1.6),
-    ("#0b3c73", 2.6),
+    (0.0, "#c6d7e6", 0.1),
+    (0.5, "#94b8d6", 0.2),
+    (0.8, "#5592c3", 0.4),
+    (0.95, "#2166ac", 0.7),
+    (0.99, "#08306b", 1.2),
 )
-_GREY = "#8f8f8f"
-_STEPS = (1.0, 2.0, 5.0)
+_REST, _HAIR = "#d9d4cb", 0.1
 
 
 def layer_styles(lines: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +23,7 @@ def layer_styles(lines: pd.DataFrame) -> pd.DataFrame:
         ("zones", zones_style(), "Outlines, small zones over large ones"),
         (
             "desire_lines",
-            lines_style(lines["trips"]),
+            lines_style(lines),
             "Width and colour by trips; each direction on its right-hand side",
         ),
     )
@@ -48,71 +47,69 @@ def layer_styles(lines: pd.DataFrame) -> pd.DataFrame:
 
 def zones_style() -> str:
     """Light areas with thin outlines; zones may lie inside each other, so the smaller ones are drawn last."""
-    root, renderer = _renderer("singleSymbol", order='"area_km2"', ascending=False)
+    root, renderer = _renderer("singleSymbol", ('"area_km2"',), ascending=False)
     fill = {"color": _rgba("#f4f1ea"), "outline_color": _rgba("#b3aca0"), "outline_width": "0.15", "style": "solid"}
     _symbol(Xml.SubElement(renderer, "symbols"), "0", "fill", "SimpleFill", fill)
     return _text(root, _POLYGON)
 
 
-def lines_style(trips: pd.Series) -> str:
-    """Lines by volume in classes of round numbers, so that there is a legend; rests are grey."""
-    root, renderer = _renderer("graduatedSymbol", order='"trips"', ascending=True)
+def lines_style(lines: pd.DataFrame) -> str:
+    """Lines by volume in classes, so that there is a legend; rests are hairlines under all of them."""
+    root, renderer = _renderer("graduatedSymbol", ("\"kind\" = 'flow'", '"trips"'), ascending=True)
     renderer.set("attr", "trips")
     ranges, symbols = Xml.SubElement(renderer, "ranges"), Xml.SubElement(renderer, "symbols")
-    edges = class_edges(trips)
-    styles = _CLASSES[-(len(edges) - 1) :]
-    for at, (lower, upper, (colour, width)) in enumerate(zip(edges, edges[1:], styles, strict=False)):
-        told = {"lower": str(lower), "upper": str(upper), "label": f"{lower:,} – {upper:,}"}
+    for at, (lower, upper, colour, width) in enumerate(_classes(lines)):
+        told = {"lower": str(lower), "upper": str(upper), "label": f"{lower:,} to {upper:,} trips"}
         Xml.SubElement(ranges, "range", {**told, "symbol": str(at), "render": "true"})
         # Both directions of a pair lie on one line: half a width to the side, they lie beside each other.
-        line = {
-            "line_color": _rgba(colour),
-            "line_width": f"{width}",
-            "offset": f"{width / 2 + 0.08:.2f}",
-            "capstyle": "flat",
-        }
+        line = {"line_color": _rgba(colour), "line_width": f"{width}", "offset": f"{width / 2:.2f}", "capstyle": "round"}
         layer = _symbol(symbols, str(at), "line", "SimpleLine", line)
-        _defined(layer, "outlineColor", f"if(\"kind\" = 'rest', '{_GREY}', '{colour}')")
+        rest = {"outlineColor": (f"'{_REST}'", f"'{colour}'"), "outlineWidth": (f"{_HAIR}", f"{width}")}
+        _defined(layer, {what: f"if(\"kind\" = 'rest', {one}, {other})" for what, (one, other) in rest.items()})
     return _text(root, _LINE)
 
 
-def class_edges(trips: pd.Series) -> list[int]:
-    """Edges of at most five classes that hold all numbers, at 1, 2 or 5 times a power of ten; the lowest class takes the rest."""
-    if trips.empty:
-        return [0, 1]
-    low, high = int(trips.min()), int(trips.max())
-    top = max(floor(log10(max(high, 1))), 0)
-    round_numbers = [int(step * 10**power) for power in range(top + 1) for step in _STEPS]
-    inside = [number for number in round_numbers if low < number < high]
-    return [low, *inside[-(len(_CLASSES) - 1) :], max(high, low + 1)]
+def _classes(lines: pd.DataFrame) -> list[tuple[int, int, str, float]]:
+    """Lower and upper edge, colour and width of classes that hold all lines; the busiest flows are few, and seen first."""
+    if lines.empty:
+        return []
+    flows = lines.loc[lines["kind"] == "flow", "trips"]
+    counted = lines["trips"] if flows.empty else flows
+    lowest, highest = int(lines["trips"].min()), int(lines["trips"].max())
+    edges = {int(counted.quantile(share, interpolation="lower")): (colour, width) for share, colour, width in _CLASSES}
+    starts = sorted({lowest, *edges} - {highest} or {lowest})
+    styles = [edges.get(start, _CLASSES[0][1:]) for start in starts]
+    return [(low, high, *style) for low, high, style in zip(starts, [*starts[1:], highest], styles, strict=True)]
 
 
-def _renderer(kind: str, order: str, ascending: bool) -> tuple[Xml.Element, Xml.Element]:
+def _renderer(kind: str, order: Sequence[str], ascending: bool) -> tuple[Xml.Element, Xml.Element]:
     root = Xml.Element("qgis", {"version": "3.22.0", "styleCategories": "Symbology"})
     renderer = Xml.SubElement(root, "renderer-v2", {"type": kind, "symbollevels": "0", "enableorderby": "1"})
     clauses = Xml.SubElement(renderer, "orderby")
-    clause = Xml.SubElement(clauses, "orderByClause", {"asc": str(int(ascending)), "nullsFirst": "0"})
-    clause.text = order
+    for expression in order:
+        clause = Xml.SubElement(clauses, "orderByClause", {"asc": str(int(ascending)), "nullsFirst": "0"})
+        clause.text = expression
     return root, renderer
 
 
 def _symbol(parent: Xml.Element, name: str, kind: str, drawing: str, told: dict[str, str]) -> Xml.Element:
-    symbol = Xml.SubElement(parent, "symbol", {"type": kind, "name": name, "alpha": "1"})
+    symbol = Xml.SubElement(parent, "symbol", {"type": kind, "name": name, "alpha": "0.9"})
     layer = Xml.SubElement(symbol, "layer", {"class": drawing, "enabled": "1", "pass": "0", "locked": "0"})
     for key, value in told.items():
         Xml.SubElement(layer, "prop", {"k": key, "v": value})
     return layer
 
 
-def _defined(layer: Xml.Element, what: str, expression: str) -> None:
-    """A property that QGIS works out for each feature."""
+def _defined(layer: Xml.Element, properties: Mapping[str, str]) -> None:
+    """Properties that QGIS works out for each feature, by an expression."""
     around = Xml.SubElement(Xml.SubElement(layer, "data_defined_properties"), "Option", {"type": "Map"})
     Xml.SubElement(around, "Option", {"name": "name", "type": "QString", "value": ""})
     listed = Xml.SubElement(around, "Option", {"name": "properties", "type": "Map"})
-    one = Xml.SubElement(listed, "Option", {"name": what, "type": "Map"})
-    Xml.SubElement(one, "Option", {"name": "active", "type": "bool", "value": "true"})
-    Xml.SubElement(one, "Option", {"name": "expression", "type": "QString", "value": expression})
-    Xml.SubElement(one, "Option", {"name": "type", "type": "int", "value": "3"})
+    for what, expression in properties.items():
+        one = Xml.SubElement(listed, "Option", {"name": what, "type": "Map"})
+        Xml.SubElement(one, "Option", {"name": "active", "type": "bool", "value": "true"})
+        Xml.SubElement(one, "Option", {"name": "expression", "type": "QString", "value": expression})
+        Xml.SubElement(one, "Option", {"name": "type", "type": "int", "value": "3"})
     Xml.SubElement(around, "Option", {"name": "type", "type": "QString", "value": "collection"})
 
 
