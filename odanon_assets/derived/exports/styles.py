@@ -62,7 +62,12 @@ def lines_style(lines: pd.DataFrame) -> str:
         told = {"lower": str(lower), "upper": str(upper), "label": f"{lower:,} to {upper:,} trips"}
         Xml.SubElement(ranges, "range", {**told, "symbol": str(at), "render": "true"})
         # Both directions of a pair lie on one line: half a width to the side, they lie beside each other.
-        line = {"line_color": _rgba(colour), "line_width": f"{width}", "offset": f"{width / 2:.2f}", "capstyle": "round"}
+        line = {
+            "line_color": _rgba(colour),
+            "line_width": f"{width}",
+            "offset": f"{width / 2:.2f}",
+            "capstyle": "round",
+        }
         layer = _symbol(symbols, str(at), "line", "SimpleLine", line)
         rest = {"outlineColor": (f"'{_REST}'", f"'{colour}'"), "outlineWidth": (f"{_HAIR}", f"{width}")}
         _defined(layer, {what: f"if(\"kind\" = 'rest', {one}, {other})" for what, (one, other) in rest.items()})
