@@ -13,7 +13,6 @@ from odanon_assets.derived.exports.tables import Published
 
 _DATA = "flows"  # the name under which the layer finds its rows
 _SCREEN, _WORLD = 800, 512  # pixels of a map on a screen, and of the whole world at zoom 0
-_BLUES = ["#D5E6F2", "#9CC4E0", "#5BA0CF", "#2474B5", "#0B4083"]
 _KINDS = {
     "int64": ("integer", "INT", ""),
     "float64": ("real", "FLOAT", ""),
@@ -47,10 +46,9 @@ def _between_points(trips: pd.DataFrame, places: pd.DataFrame) -> pd.DataFrame:
 
 
 def _layer(label: str, mode: str, columns: dict[str, str]) -> dict[str, Any]:
-    """The flow layer as kepler.gl saves it; what is not said here is as it is by default."""
-    shown = {"colorRange": {"name": "Blues", "type": "sequential", "category": "odanon", "colors": _BLUES}}
+    """The flow layer as kepler.gl saves it; its looks are those by default, and so is the base map."""
     config = {"dataId": _DATA, "label": label, "columnMode": mode, "columns": columns, "isVisible": True}
-    return {"id": _DATA, "type": "flow", "config": {**config, "visConfig": shown}, "visualChannels": {}}
+    return {"id": _DATA, "type": "flow", "config": {**config, "visConfig": {}}, "visualChannels": {}}
 
 
 def _view(places: pd.DataFrame) -> dict[str, float]:
@@ -78,7 +76,7 @@ def _saved_map(
         "color": [36, 116, 181],
         "allData": rows.astype(object).where(rows.notna(), None).values.tolist(),
     }
-    state = {"visState": {"layers": [layer], "filters": []}, "mapState": view, "mapStyle": {"styleType": "positron"}}
+    state = {"visState": {"layers": [layer], "filters": []}, "mapState": view}
     return {
         "datasets": [{"version": "v1", "data": {**data, "fields": fields}}],
         "config": {"version": "v1", "config": state},
