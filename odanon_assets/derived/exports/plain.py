@@ -11,9 +11,9 @@ from odanon_assets.lake.files import write_parquet
 
 def geoparquet(published: Published, folder: Path) -> None:
     """Every table that has rows as Parquet, outlines as GeoParquet with a box for each."""
-    for name, table in (("flows", published.flows), ("weights", published.weights)):
-        if len(table):
-            write_parquet(table, folder / f"{name}.parquet")
+    write_parquet(published.flows, folder / "flows.parquet")
+    if len(published.weights):
+        write_parquet(published.weights, folder / "weights.parquet")
     for name, placed in (("zones", published.zones), ("tiles", published.tiles)):
         if len(placed):
             placed.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd", write_covering_bbox=True)

@@ -286,7 +286,7 @@ def test_a_month_is_made_again_from_what_replaces_a_day(
     first = gate.published(product, day)
     store = open_store(product)
     make_month(product, MARCH, store)
-    export(store, "town", tmp_path / "out", [Format.csv], None, None)
+    export(store, "town", tmp_path / "out", list(Format), None, None, own_zones())
     act = ("supersede", "town", "--date", str(day))
     gate.write(workspace, rows.iloc[1:], day)
     gate.made(product, day)
