@@ -104,7 +104,7 @@ def test_nothing_that_was_taken_out_is_missed(demo: Container) -> None:
     demo.run("odanon", "export", "demo", "--out", "/var/lib/odanon/data/exported", *formats)
     flows = pd.read_parquet(demo.data / "exported" / "flows.parquet")
     package = demo.data / "exported" / "demo.gpkg"
-    assert {*pyogrio.list_layers(package)[:, 0]} == {"zones", "desire_lines", "flows", "weights"}
+    assert {*pyogrio.list_layers(package)[:, 0]} == {"zones", "desire_lines", "flows", "weights", "layer_styles"}
     assert pyogrio.read_info(package, layer="flows")["features"] == len(flows) > 0
     assert str(len(flows)) in demo.run("odanon", "sql", "select count(*) from flows").split()
 

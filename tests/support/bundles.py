@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from shapely.geometry import MultiPolygon, box
 
+from odanon_assets.derived.exports.omx import OwnZones
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
 
 DAY = date(2026, 3, 2)
@@ -32,6 +33,12 @@ def town_zones(names: list[str], size: float = 1.0, shift: float = 0.0) -> geopa
         geometry=[MultiPolygon([square]) for square in squares],
         crs="EPSG:4326",
     )
+
+
+def own_zones() -> OwnZones:
+    """Two areas of a reader: the first and a half of those squares, and the other half."""
+    areas = geopandas.GeoDataFrame(geometry=[box(0, 0, 1.5, 1), box(1.5, 0, 3, 1)], crs="EPSG:4326")
+    return OwnZones(np.array([7, 12], dtype=np.uint32), areas)
 
 
 def bundle(

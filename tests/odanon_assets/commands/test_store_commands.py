@@ -4,6 +4,8 @@ import json
 from datetime import date
 from pathlib import Path
 
+import geopandas
+import openmatrix
 import pytest
 from bundles import accept, bundle
 from dagster import AssetKey
@@ -70,12 +72,32 @@ def test_export_and_integrity(town: Store, tmp_path: Path) -> None:
         "town.gpkg",
         "releases.json",
         "datapackage.json",
+        "dcat.jsonld",
     }
     with pytest.raises(OdanonError, match="there is no format 'shp'"):
         called("export", "town", "--out", str(tmp_path / "x"), "--format", "shp")
     release = town.released("town", DAYS[0])
     assert release is not None
     assert "is what was published" in called("integrity", release)
+
+
+def test_export_of_matrices_between_own_zones(town: Store, tmp_path: Path) -> None:
+    zones = geopandas.GeoDataFrame({"zone": [1, 2]}, geometry=[box(0, 0, 1.5, 1), box(1.5, 0, 3, 1)], crs="EPSG:4326")
+    zones.to_file(tmp_path / "zones.gpkg")
+    own, out = (
+        ("--areas", str(tmp_path / "zones.gpkg"), "--id", "zone"),
+        ("export", "town", "--out", str(tmp_path / "out")),
+    )
+    with pytest.raises(OdanonError, match="--areas and --id belong together"):
+        called(*out, "--format", "omx", *own[:2])
+    with pytest.raises(OdanonError, match="are for the format omx"):
+        called(*out, "--format", "csv", *own)
+    with pytest.raises(OdanonError, match="give their file with --areas and --id"):
+        called(*out, "--format", "omx")
+    assert called(*out, "--format", "omx", *own).startswith("2 releases written")
+    with openmatrix.open_file(str(tmp_path / "out" / "town.omx")) as file:
+        assert file.mapping("zone_id") == {1: 0, 2: 1}
+        assert file["total"][:].sum() == pytest.approx(2 * bundle(rows=9).flows["trips"].sum())
 
 
 def test_integrity_finds_a_changed_row_in_the_database(town: Store, request: pytest.FixtureRequest) -> None:

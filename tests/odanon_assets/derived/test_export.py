@@ -10,7 +10,7 @@ import geopandas
 import pandas as pd
 import pyogrio
 import pytest
-from bundles import accept, bundle, town_zones
+from bundles import accept, bundle, own_zones, town_zones
 
 from odanon.errors import OdanonError
 from odanon_assets.derived.export import Format, export
@@ -36,22 +36,28 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def exported(tmp_path: Path) -> Path:
-    assert export(filled(EmbeddedStore(tmp_path / "store")), "town", tmp_path / "out", ALL, None, None) == 3
+    assert (
+        export(filled(EmbeddedStore(tmp_path / "store")), "town", tmp_path / "out", ALL, None, None, own_zones()) == 3
+    )
     return tmp_path / "out"
 
 
 def test_both_stores_export_the_same_bytes(exported: Path, tmp_path: Path, database: str) -> None:
-    export(filled(PostgisStore(database)), "town", tmp_path / "other", ALL, None, None)
+    export(filled(PostgisStore(database)), "town", tmp_path / "other", ALL, None, None, own_zones())
     names = sorted(path.name for path in exported.iterdir())
     assert names == sorted(path.name for path in (tmp_path / "other").iterdir())
     for name in names:
-        if name in ("releases.json", "datapackage.json"):  # the embedded store's manifests also name its files
+        if name in (
+            "releases.json",
+            "datapackage.json",
+            "dcat.jsonld",
+        ):  # the embedded store's manifests also name its files
             continue
         assert (exported / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
 
 
 def test_an_export_can_be_made_again_byte_by_byte(exported: Path, tmp_path: Path) -> None:
-    export(EmbeddedStore(tmp_path / "store"), "town", tmp_path / "again", ALL, None, None)
+    export(EmbeddedStore(tmp_path / "store"), "town", tmp_path / "again", ALL, None, None, own_zones())
     for path in exported.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
@@ -71,7 +77,12 @@ def test_the_formats_hold_the_same_tables(exported: Path) -> None:
 
 def test_a_geopackage_opens_with_zones_and_desire_lines(exported: Path) -> None:
     layers = pyogrio.list_layers(exported / "town.gpkg").tolist()
-    assert layers == [["zones", "MultiPolygon"], ["desire_lines", "LineString"], ["flows", None]]
+    assert layers == [
+        ["zones", "MultiPolygon"],
+        ["desire_lines", "LineString"],
+        ["flows", None],
+        ["layer_styles", None],
+    ]
     lines = geopandas.read_file(exported / "town.gpkg", layer="desire_lines")
     flows = geopandas.read_file(exported / "town.gpkg", layer="flows")
     between = flows[flows["origin_zone"] != flows["destination_zone"]]
@@ -87,7 +98,7 @@ def test_the_datapackage_names_licence_hashes_and_every_column(exported: Path) -
         assert resource["hash"] == f"sha256:{hashlib.sha256(data).hexdigest()}"
         assert resource["bytes"] == len(data)
     described = {resource["path"]: resource for resource in package["resources"]}
-    assert {path.name for path in exported.iterdir()} - {"datapackage.json"} == set(described)
+    assert {path.name for path in exported.iterdir()} - {"datapackage.json", "dcat.jsonld"} == set(described)
     for name in ("flows.csv", "zones.csv"):
         fields = described[name]["schema"]["fields"]
         assert [field["name"] for field in fields] == pd.read_csv(exported / name, nrows=1).columns.tolist()

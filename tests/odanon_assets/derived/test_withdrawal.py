@@ -11,7 +11,7 @@ from typing import Any
 import gate_town as gate
 import pandas as pd
 import pytest
-from bundles import accept, bundle
+from bundles import accept, bundle, own_zones
 from killing import die, killed
 from product_example import small_product
 from typer.testing import CliRunner
@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 from odanon import cli
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon_assets.derived import export as export_module
 from odanon_assets.derived import folders, months
 from odanon_assets.derived.export import Format, export
+from odanon_assets.derived.exports import datapackage
 from odanon_assets.derived.folders import Derived
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.lake.lake import Lake
@@ -138,7 +138,7 @@ def test_retention_reaches_months(town: tuple[Product, Store]) -> None:
 def test_exports_go_and_what_others_put_beside_them_stays(town: tuple[Product, Store], tmp_path: Path) -> None:
     _, store = town
     for name, first, last in (("all", None, None), ("april", APRIL, None), ("moved", None, None), ("used", None, None)):
-        export(store, "town", tmp_path / name, list(Format), first, last)
+        export(store, "town", tmp_path / name, list(Format), first, last, own_zones())
     (tmp_path / "moved").rename(tmp_path / "elsewhere")
     (tmp_path / "used" / "mine.txt").write_text("notes")
     (tmp_path / "used" / "flows.csv").write_text("my own table now")
@@ -195,7 +195,7 @@ def test_what_a_killed_maker_left_is_swept(
     out = tmp_path / "out" / "town"
     work: dict[str, Callable[[], Any]] = {
         "month": lambda: make_month(product, MARCH, store),
-        "export": lambda: export(store, "town", out, list(Format), None, None),
+        "export": lambda: export(store, "town", out, list(Format), None, None, own_zones()),
     }
     with monkeypatch.context() as patch:
         patch.setattr(folders, "_refuse_withdrawn", die)  # all is written, nothing has appeared
@@ -253,7 +253,7 @@ def test_nothing_is_made_from_a_day_that_is_purged_meanwhile(
     town: tuple[Product, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     product, store = town
-    for module, name, day in ((months, "write_figures", GONE), (export_module, "_described", DAYS[0])):
+    for module, name, day in ((months, "write_figures", GONE), (datapackage, "described", DAYS[0])):
         monkeypatch.setattr(module, name, _purging_first(day, getattr(module, name)))
     with pytest.raises(OdanonError, match=f"{GONE} was taken away or replaced meanwhile"):
         make_month(product, MARCH, store)
@@ -286,7 +286,7 @@ def test_a_month_is_made_again_from_what_replaces_a_day(
     first = gate.published(product, day)
     store = open_store(product)
     make_month(product, MARCH, store)
-    export(store, "town", tmp_path / "out", [Format.csv], None, None)
+    export(store, "town", tmp_path / "out", list(Format), None, None, own_zones())
     act = ("supersede", "town", "--date", str(day))
     gate.write(workspace, rows.iloc[1:], day)
     gate.made(product, day)

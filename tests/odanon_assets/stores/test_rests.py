@@ -17,7 +17,7 @@ from shapely.geometry import box
 from store_databases import emptied
 
 from odanon.model.release import REST
-from odanon_assets.derived.export import desire_lines
+from odanon_assets.derived.exports.geopackage import desire_lines
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore

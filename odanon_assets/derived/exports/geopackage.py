@@ -1,0 +1,66 @@
+"""A GeoPackage: zones and desire lines as layers with their styles, and the other tables beside them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from odanon_assets.derived.exports.places import inner_points
+from odanon_assets.derived.exports.styles import layer_styles
+from odanon_assets.derived.exports.tables import Published, listed_in_words
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+_FIXED_DATE = "2000-01-01T00:00:00.000Z"  # a GeoPackage carries its date of writing; ours must not
+_TIMES = {"DATETIME_PRECISION": "MILLISECOND"}  # as the standard writes them; old readers warn of others
+
+
+def geopackage(published: Published, folder: Path) -> None:
+    """Write all tables into one file that QGIS opens as a map."""
+    import pyogrio
+
+    path = folder / f"{published.product}.gpkg"
+    lines = desire_lines(published.flows, published.zones)
+    flows, weights, tiles = published.flows, published.weights, published.tiles
+    before = pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
+    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _FIXED_DATE})
+    try:
+        for layer, table in (
+            ("zones", listed_in_words(published.zones, "tiles")),
+            *([("tiles", listed_in_words(tiles, "zones"))] if len(tiles) else []),
+            ("desire_lines", lines),
+            ("flows", _clocks_in_words(flows.assign(window_start=flows["window_start"].astype("str")))),
+            *([("weights", _clocks_in_words(weights))] if len(weights) else []),
+            ("layer_styles", layer_styles(lines)),
+        ):
+            pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG", layer_options=_TIMES)
+    finally:
+        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
+
+
+def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":
+    """A line for each pair of zones, kind of row and window, from a point inside the one to a point inside the other."""
+    import geopandas
+    import shapely
+
+    keys = ["product", "release_id", "window_start", "origin_zone", "destination_zone", "kind"]
+    between = flows[flows["origin_zone"] != flows["destination_zone"]]
+    volume = between.groupby(keys, as_index=False, sort=True)["trips"].sum()
+    places = pd.Series(
+        inner_points(zones).to_numpy(),
+        index=pd.MultiIndex.from_frame(pd.DataFrame(zones[["release_id", "zone_id"]])),
+    )
+    ends = [
+        shapely.get_coordinates(places.loc[list(zip(volume["release_id"], volume[side], strict=True))].to_numpy())
+        for side in ("origin_zone", "destination_zone")
+    ]
+    lines = shapely.linestrings(list(zip(ends[0], ends[1], strict=True))) if len(volume) else []
+    volume["window_start"] = volume["window_start"].astype("str")
+    return geopandas.GeoDataFrame(volume, geometry=lines, crs="EPSG:4326")
+
+
+def _clocks_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Times of the local clock as text: a GeoPackage calls every time UTC."""
+    clocks = table.select_dtypes("datetime").columns
+    return table.assign(**{name: table[name].dt.strftime("%Y-%m-%dT%H:%M:%S") for name in clocks})

@@ -1,0 +1,105 @@
+"""OMX, the matrices of transport models: trips between zones of the reader's own, one matrix a time bin and their sum."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from odanon.errors import OdanonError
+from odanon.geo.layerfiles import read_layer
+from odanon_assets.derived.exports.tables import Published
+from odanon_assets.stores.interface import Store
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+LOOKUP = "zone_id"
+_LARGEST = 2**32  # the ids that every reader of OMX takes are smaller whole numbers
+_DIGITS = 6  # of a trip; the stores agree that far
+
+
+@dataclass(frozen=True)
+class OwnZones:
+    """Areas of the reader: their ids in the order of rows and columns, and their outlines by position."""
+
+    ids: npt.NDArray[Any]
+    areas: "GeoDataFrame"
+
+
+def read_zones(path: Path, column: str) -> OwnZones:
+    """The areas of a vector file by the ids in a column: in the order of numbers if all are whole ones, otherwise of text."""
+    import geopandas
+
+    labels, polygons = read_layer(path, column)
+    ids: npt.NDArray[Any] = np.array([str(label).encode() for label in labels])
+    if all(str(label).isdecimal() and str(int(label)) == label and int(label) < _LARGEST for label in labels):
+        numbers = labels.astype(np.uint32)
+        order = np.argsort(numbers, kind="stable")
+        ids, polygons = numbers[order], polygons[order]
+    return OwnZones(ids, geopandas.GeoDataFrame(geometry=polygons, crs="EPSG:4326"))
+
+
+def omx(store: Store, zones: OwnZones, published: Published, folder: Path) -> None:
+    """Write the estimated trips between zones: a matrix for each time bin, `total`, and the ids under the lookup `zone_id`."""
+    try:
+        import openmatrix
+    except ImportError:
+        raise OdanonError("the format omx needs the package openmatrix; install odanon[omx]") from None
+    size = len(zones.ids)
+    total = np.zeros((size, size))
+    with openmatrix.open_file(str(folder / f"{published.product}.omx"), "w") as file:
+        file.root._v_attrs["SHAPE"] = np.array([size, size], dtype="int32")
+        file.root._v_attrs["product"] = published.product
+        file.root._v_attrs["releases"] = " ".join(manifest["release_id"] for manifest in published.manifests)
+        # Not by create_matrix and create_mapping: they note when they are called, and the same export has the same bytes.
+        file.create_array(file.root.lookup, LOOKUP, obj=zones.ids, track_times=False)
+        for name, since, until, clock in _named_bins(published):
+            trips = _trips_between(store, published.product, zones.areas, since, until)
+            total += trips
+            matrix = file.create_carray(file.root.data, name, obj=trips, track_times=False)
+            told = {"time_start": since.isoformat(), "time_end": until.isoformat(), **clock}
+            for key, value in told.items():
+                matrix.attrs[key] = value
+        file.create_carray(file.root.data, "total", obj=total.round(_DIGITS), track_times=False)
+
+
+def _trips_between(
+    store: Store, product: str, areas: "GeoDataFrame", since: datetime, until: datetime
+) -> npt.NDArray[np.float64]:
+    """Estimated trips from each area (row) to each (column); all that is known here of what a store's matrix looks like."""
+    found = store.matrix(product, areas, since, until)
+    square = np.zeros((len(areas), len(areas)))
+    square[found["origin"].astype(int), found["destination"].astype(int)] = found["trips"].round(_DIGITS)
+    return square
+
+
+def _named_bins(published: Published) -> Iterator[tuple[str, datetime, datetime, dict[str, str]]]:
+    """The time bins of all releases: a name by the local clock, start, end, and both by the local clock."""
+    for manifest in published.manifests:
+        zone = ZoneInfo(manifest.get("timezone") or "UTC")
+        for since, until in _bins(published, manifest):
+            start, end = (at.astimezone(zone) for at in (since, until))
+            again = "b" if start.fold else ""  # the hour that comes twice when summer time ends
+            clock = {"local_start": f"{start:%Y-%m-%dT%H:%M:%S}", "local_end": f"{end:%Y-%m-%dT%H:%M:%S}"}
+            yield f"t{start:%Y%m%d_%H%M}{again}", since, until, clock
+
+
+def _bins(published: Published, manifest: dict[str, Any]) -> list[tuple[datetime, datetime]]:
+    """The bins that a release tells of, or the shortest stretches of time that its rows tell apart."""
+    told = [each for each in manifest.get("bins", []) if each["days"] and "time_end" in each]
+    if told:
+        return [(datetime.fromisoformat(each["time_bin"]), datetime.fromisoformat(each["time_end"])) for each in told]
+    rows = published.flows[published.flows["release_id"] == manifest["release_id"]]
+    # Rows that are older than ends of bins count where they start.
+    ends = rows["time_end"].fillna(rows["time_start"] + pd.Timedelta(microseconds=1))
+    edges = pd.concat([pd.Series(1, index=rows["time_start"]), pd.Series(-1, index=ends)])
+    under_way = edges.groupby(level=0).sum().cumsum()  # how many rows hold the time after an edge
+    moments = [at.to_pydatetime() for at in under_way.index]
+    return [pair for pair, rows_there in zip(pairwise(moments), under_way, strict=False) if rows_there]
