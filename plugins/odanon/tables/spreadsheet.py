@@ -9,10 +9,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that spreadsheets
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table with an apostrophe before texts that a spreadsheet would run as a formula."""
+    """Write a table as CSV, texts inert."""
+    inert(table).to_csv(path, index=False, lineterminator="\n")
+
+
+def inert(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with an apostrophe before texts that a spreadsheet would run as a formula."""
     texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
-    inert = table.assign(**{name: table[name].astype(object).map(_inert) for name in texts})
-    inert.to_csv(path, index=False, lineterminator="\n")
+    return table.assign(**{name: table[name].astype(object).map(_inert) for name in texts})
 
 
 def _inert(value: Any) -> Any:

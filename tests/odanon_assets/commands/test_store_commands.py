@@ -2,11 +2,14 @@
 
 import json
 from datetime import date
+from io import StringIO
 from pathlib import Path
 
 import geopandas
 import openmatrix
+import pandas as pd
 import pytest
+import shapely
 from bundles import accept, bundle
 from dagster import AssetKey
 from product_example import small_product
@@ -48,6 +51,40 @@ def test_sql_asks_the_products_store(town: Store) -> None:
     assert "18" in called("sql", "select count(*) as n from flows", "--product", "town")
     with pytest.raises(OdanonError):
         called("sql", "select nonsense", "--product", "town")
+
+
+def test_sql_writes_whole_answers_for_programs(town: Store, tmp_path: Path) -> None:
+    ask = ["sql", "select * from flows order by release_id, origin_zone, destination_zone, time_start"]
+    asked, rows = [*ask, "--product", "town"], town.query(ask[1])
+    table = pd.read_csv(StringIO(called(*asked, "--format", "csv")))
+    assert table["trips"].tolist() == rows["trips"].tolist()
+    told = [json.loads(line) for line in called(*asked, "--format", "json").splitlines()]
+    assert [each["origin_zone"] for each in told] == rows["origin_zone"].tolist()
+    called(*asked, "--format", "parquet", "--out", str(tmp_path / "answer.parquet"))
+    assert len(pd.read_parquet(tmp_path / "answer.parquet")) == len(rows)
+    head, *lines = [line for line in called(*asked).splitlines() if line.strip()]
+    assert head.split() == list(rows.columns)
+    assert len(lines) == 1 + len(rows)
+    outline = called("sql", "select geometry from zones limit 1", "--product", "town", "--format", "csv").splitlines()[
+        1
+    ]
+    assert shapely.from_wkb(outline).area > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--format", "parquet"], "say which file with --out"),
+        (["--out", "answer.csv", "--format", "csv"], "answer.csv is there already"),
+    ],
+)
+def test_what_sql_cannot_write_is_one_sentence(
+    town: Store, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("answer.csv").touch()
+    with pytest.raises(OdanonError, match=sentence):
+        called("sql", "select 1", "--product", "town", *words)
 
 
 def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
