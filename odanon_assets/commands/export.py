@@ -23,7 +23,7 @@ def export(
         list[str] | None,
         typer.Option(
             "--format",
-            help="geoparquet (the default: DuckDB, pandas, R), csv, gpkg (QGIS), flowmap (flowmap.blue, flowmap.gl), kepler"
+            help="geoparquet (the default: DuckDB, pandas, R), csv, gpkg (QGIS), geojson (web maps), flowmap (flowmap.blue, flowmap.gl), kepler"
             " (kepler.gl) or omx (transport models); may be given several times.",
         ),
     ] = None,

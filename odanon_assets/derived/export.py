@@ -15,7 +15,7 @@ from odanon_assets.derived.exports.flowmap import flowmap
 from odanon_assets.derived.exports.geopackage import geopackage
 from odanon_assets.derived.exports.kepler import kepler
 from odanon_assets.derived.exports.omx import OwnZones, omx
-from odanon_assets.derived.exports.plain import csv, geoparquet
+from odanon_assets.derived.exports.plain import csv, geojson, geoparquet
 from odanon_assets.derived.exports.tables import Published, read_published
 from odanon_assets.derived.folders import Derived
 from odanon_assets.lake.files import to_json
@@ -29,6 +29,7 @@ class Format(StrEnum):
     geoparquet = "geoparquet"
     csv = "csv"
     gpkg = "gpkg"
+    geojson = "geojson"
     flowmap = "flowmap"
     kepler = "kepler"
     omx = "omx"
@@ -38,6 +39,7 @@ _WRITERS: dict[Format, Callable[[Published, Path], None]] = {
     Format.geoparquet: geoparquet,
     Format.csv: csv,
     Format.gpkg: geopackage,
+    Format.geojson: geojson,
     Format.flowmap: flowmap,
     Format.kepler: kepler,
 }

@@ -47,7 +47,7 @@ def _resource(path: Path) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "hash": f"sha256:{sha256(path)}",
     }
-    if path.stem not in TABLES:
+    if path.stem not in TABLES or path.name in MEANINGS:
         return {**resource, "description": MEANINGS.get(path.name) or MEANINGS[path.suffix]}
     fields, key = TABLES[path.stem]
     schema: dict[str, Any] = {

@@ -119,12 +119,15 @@ MEDIA_TYPES = {
     ".parquet": "application/vnd.apache.parquet",
     ".csv": "text/csv",
     ".gpkg": "application/geopackage+sqlite3",
+    ".geojson": "application/geo+json",
     ".json": "application/json",
     ".omx": "application/x-hdf5",
 }
 # What files that are no table hold, by name or ending.
 MEANINGS = {
     "releases.json": "The sealed manifests of the releases: parameters, digests, verdicts.",
+    "zones.geojson": "The zones of the releases with their outlines.",
+    "desire_lines.geojson": "A line for each pair of zones, kind of row and window, with its trips.",
     "kepler.json": "A saved map of kepler.gl: the trips, drawn by its flow layer.",
     ".gpkg": "Layers zones, desire_lines and, where there are any, tiles; the tables flows and, where there are any, weights;"
     " layer_styles, how QGIS draws them.",

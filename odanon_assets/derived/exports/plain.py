@@ -1,10 +1,11 @@
-"""Tables for programs and spreadsheets: GeoParquet and CSV."""
+"""Tables for programs, spreadsheets and web maps: GeoParquet, CSV and GeoJSON."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from odanon.tables.spreadsheet import write_csv
+from odanon_assets.derived.exports.geopackage import desire_lines
 from odanon_assets.derived.exports.tables import Published, in_words, listed_in_words
 from odanon_assets.lake.files import write_parquet
 
@@ -28,3 +29,11 @@ def csv(published: Published, folder: Path) -> None:
         if len(placed):
             plain = pd.DataFrame(listed_in_words(placed, lists)).assign(geometry=placed.geometry.to_wkt())
             write_csv(plain, folder / f"{name}.csv")
+
+
+def geojson(published: Published, folder: Path) -> None:
+    """Zones and desire lines as GeoJSON."""
+    lines = desire_lines(published.flows, published.zones)
+    for name, placed in (("zones", listed_in_words(published.zones, "tiles")), ("desire_lines", lines)):
+        path = folder / f"{name}.geojson"
+        path.write_text(placed.to_json(drop_id=True, to_wgs84=True) + "\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """The local clock beside every instant, in each format as its readers can use it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,20 @@ def test_every_format_tells_the_local_clock(
         assert text[column].tolist() == told[column].tolist()
         assert pd.to_datetime(package[column]).tolist() == told[column].tolist()
     assert package["time_start"].tolist() == told["time_start"].tolist()
+
+
+def test_geojson_holds_the_zones_and_lines_of_the_geopackage(
+    town: Callable[..., EmbeddedStore], exported: Callable[[Format], Path]
+) -> None:
+    town()
+    out, package = exported(Format.geojson), exported(Format.gpkg) / "town.gpkg"
+    for name in ("zones", "desire_lines"):
+        told, other = pyogrio.read_dataframe(out / f"{name}.geojson"), pyogrio.read_dataframe(package, layer=name)
+        assert told.geometry.geom_equals_exact(other.geometry, 1e-7).all()
+        assert [*told.columns] == [*other.columns]
+        assert told.drop(columns="geometry").astype(str).equals(other.drop(columns="geometry").astype(str))
+    resources = json.loads((out / "datapackage.json").read_text())["resources"]
+    assert {each["mediatype"] for each in resources if each["path"].endswith(".geojson")} == {"application/geo+json"}
 
 
 def test_a_release_that_does_not_tell_its_time_zone_has_no_local_clock(
