@@ -35,13 +35,16 @@ from odanon_assets.lake.files import (
     write_parquet,
     write_text,
 )
+from odanon_assets.stores.answers.folders import flow_over, matrix_over
+from odanon_assets.stores.answers.shapes import crosswalk_over
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
+from odanon_assets.stores.duck import answer, session_over
 from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
     Act,
+    Estimate,
     Gate,
     Standing,
     closed,
@@ -260,12 +263,8 @@ class EmbeddedStore:
         since: datetime,
         until: datetime,
         reading: str = AUTO,
-    ) -> float:
-        from geopandas import GeoDataFrame
-
-        areas = GeoDataFrame(geometry=[origin, destination], crs="EPSG:4326")
-        table = self.matrix(product, areas, since, until, reading)
-        return float(table.loc[(table["origin"] == 0) & (table["destination"] == 1), "trips"].sum())
+    ) -> Estimate:
+        return self._steady(lambda folders: flow_over(folders, (origin, destination), since, until, reading), product)
 
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -36,6 +36,7 @@ LEDGER_COLUMNS = (
     "manifest_sha256",
 )
 _EARLIEST, _LATEST = ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12")  # where days begin first and end last
+MATRIX_COLUMNS = ("origin", "destination", "low", "estimate", "high", "exact")
 AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
 
 
@@ -50,6 +51,15 @@ class Act:
         for value, what in ((self.by_name, "name"), (self.reason, "reason")):
             if not value.strip() or len(value) > 1000 or "\0" in value:
                 raise OdanonError(f"this act needs a {what} of 1 to 1000 characters for the audit log")
+
+
+class Estimate(NamedTuple):
+    """An answer and its bounds: published trips that lie wholly inside what was asked, and all that may."""
+
+    low: float
+    estimate: float
+    high: float
+    exact: float | None  # low by estimate; none where the estimate is 0
 
 
 class Store(Protocol):
@@ -126,8 +136,8 @@ class Store(Protocol):
         since: datetime,
         until: datetime,
         reading: str = AUTO,
-    ) -> float:
-        """Estimated trips between two drawn areas, in time bins that start in [since, until).
+    ) -> Estimate:
+        """Estimated trips between two drawn areas from since to until, and their bounds.
 
         `reading` is even, fitted, prior, or auto: of every release the one that its manifest calls the better. One that a
         release was not published with is refused.
@@ -136,7 +146,7 @@ class Store(Protocol):
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
-        """Estimated trips between all pairs of areas (by their index): origin, destination, trips."""
+        """The same of all pairs of areas (by their index) that some row may tell of (MATRIX_COLUMNS)."""
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         """How the zones of one zoning version lie in those of another: zone, area, share."""

@@ -10,7 +10,9 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
 
-from odanon.model.window import Times
+from odanon.model.release import REST
+from odanon.model.window import told_times
+from odanon.reconstruct.answers.nesting import rests_around
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column, zone_weights
 from odanon_assets.stores.bundle import Bundle
@@ -161,6 +163,8 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
     for reading in WEIGHTED:
         if (spread := table[spread_column(reading)]).notna().all():
             numbers[spread.name] = spread.to_numpy()
+    if (table["kind"] == REST).any():
+        numbers["around"] = rests_around(table, bundle.zones, told_times(bundle.manifest))
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
     order = np.lexsort([numbers[name] for name in ("time_start", "destination_no", "origin_no")])
     texts = table[["segment", "kind", "persons_band"]].iloc[order]
@@ -204,9 +208,8 @@ def weights(connection: "Connection", bundle: Bundle, release_no: int, zone_no: 
 
 def _clock(manifest: dict[str, Any]) -> tuple[list[datetime] | None, list[float] | None]:
     """Starts and ends of time bins and how much of them has passed by then, where that is not what a clock says."""
-    if "intervals" not in manifest:
+    if (times := told_times(manifest)) is None:
         return None, None
-    times = Times.of_told(manifest["bins"])
     moments = [moment for each in zip(times.start, times.end, strict=True) for moment in each]
     return moments, times.length([moments[0]] * len(moments), moments).tolist()
 
