@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import AUTO
+from odanon.reconstruct.readings import AUTO, EVEN
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import (
     locked,
@@ -35,7 +35,7 @@ from odanon_assets.lake.files import (
     write_parquet,
     write_text,
 )
-from odanon_assets.stores.answers.folders import flow_over, matrix_over
+from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
 from odanon_assets.stores.answers.shapes import crosswalk_over
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
 from odanon_assets.stores.duck import answer, session_over
@@ -52,6 +52,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
+    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
@@ -270,6 +271,20 @@ class EmbeddedStore:
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
         return self._steady(lambda folders: matrix_over(folders, areas.geometry, since, until, reading), product)
+
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        ends, steps = (origin, destination), steps_of(since, until, step)
+        return self._steady(lambda folders: profile_over(folders, ends, steps, reading, along), product)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         return self._steady(lambda folders: crosswalk_over(folders, old, new), product)

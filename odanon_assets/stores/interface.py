@@ -13,7 +13,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.window import LENGTHS, window_instants, window_start
-from odanon.reconstruct.readings import AUTO
+from odanon.reconstruct.readings import AUTO, EVEN
 from odanon_assets.stores.bundle import Bundle
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ LEDGER_COLUMNS = (
 )
 _EARLIEST, _LATEST = ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12")  # where days begin first and end last
 MATRIX_COLUMNS = ("origin", "destination", "low", "estimate", "high", "exact")
+PROFILE_COLUMNS = ("time_start", "time_end", "low", "estimate", "high", "exact", "spread_over_hours")
+_MOST_STEPS = 10_000  # of a profile
 AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
 
 
@@ -148,8 +150,34 @@ class Store(Protocol):
     ) -> pd.DataFrame:
         """The same of all pairs of areas (by their index) that some row may tell of (MATRIX_COLUMNS)."""
 
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        """The same between two drawn areas in every step from since to until (PROFILE_COLUMNS).
+
+        `spread_over_hours` is the mean length of the rows behind the high one, by trips: where it is longer than the step, the
+        estimate spreads them over their time. `along` is even, or surroundings: a flow then follows what is published of its two areas.
+        """
+
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         """How the zones of one zoning version lie in those of another: zone, area, share."""
+
+
+def steps_of(since: datetime, until: datetime, step: timedelta) -> list[tuple[datetime, datetime]]:
+    """The steps of a profile; the last one ends where it does."""
+    if step <= timedelta(0) or until <= since:
+        raise OdanonError("a profile needs a step and a time that are longer than nothing; give a step such as an hour")
+    if (number := -((since - until) // step)) > _MOST_STEPS:
+        raise OdanonError(f"the profile has more than {_MOST_STEPS} steps; ask for a shorter time or a longer step")
+    return [(since + n * step, min(since + (n + 1) * step, until)) for n in range(number)]
 
 
 def zoning_version(manifest: dict[str, Any]) -> str:

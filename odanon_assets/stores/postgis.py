@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,10 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.prior import no_tiles
-from odanon.reconstruct.readings import AUTO, TILE_COLUMNS, WEIGHT_COLUMNS
+from odanon.reconstruct.readings import AUTO, EVEN, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
-from odanon_assets.stores.answers.tables import flow_in, matrix_in
+from odanon_assets.stores.answers.tables import flow_in, matrix_in, profile_in
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
 from odanon_assets.stores.database import address_of, execute, reading, transaction
 from odanon_assets.stores.interface import (
@@ -29,6 +29,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
+    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
@@ -277,6 +278,19 @@ class PostgisStore:
     ) -> pd.DataFrame:
         return matrix_in(self.url, product, areas, since, until, reading)
 
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        return profile_in(self.url, product, (origin, destination), steps_of(since, until, step), reading, along)
+
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
             found = execute(
@@ -292,6 +306,8 @@ _TAKE_AWAY = (
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
+    " AND r.product = :product AND r.window_start = :window_start",
+    "DELETE FROM published.pulse p USING published.release r WHERE p.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",

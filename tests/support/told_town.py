@@ -129,6 +129,31 @@ class Town:
             high += trips * (own & asked).any()
         return low, estimate, high
 
+    def hours(self, asked: Mask) -> float:
+        """How long rows are that may have trips inside, in the mean of their trips; nan for none."""
+        met = [(float(self.trips[own].sum()), t[1] - t[0]) for _, _, t, _, own in self.rows if (own & asked).any()]
+        return sum(trips * hours for trips, hours in met) / sum(trips for trips, _ in met) if met else float("nan")
+
+    def followed(self, asked: Mask) -> float:
+        """The estimate with flows that follow all that leaves their origin and enters their destination, cell by cell."""
+        size, total = GROUND[:, None, None] * GROUND[None, :, None] * np.ones(HALVES), 0.0
+        for a, b, _, kind, own in self.rows:
+            weight = size.copy()
+            if kind == "flow":
+                leave = self._cells[TREE.tile_start[a] : TREE.tile_end[a]].sum(axis=(0, 1))
+                enter = self._cells[:, TREE.tile_start[b] : TREE.tile_end[b]].sum(axis=(0, 1))
+                weight = weight * (leave + enter)
+            total += float(self.trips[own].sum()) * weight[own & asked].sum() / weight[own].sum()
+        return total
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        """The trips of every cell by the even reading."""
+        size, cells = GROUND[:, None, None] * GROUND[None, :, None] * np.ones(HALVES), np.zeros(self.trips.shape)
+        for *_, own in self.rows:
+            cells[own] += self.trips[own].sum() * size[own] / size[own].sum()
+        return cells
+
 
 def drawn(tiles: list[int]) -> shapely.Geometry:
     """The area that tiles make up."""

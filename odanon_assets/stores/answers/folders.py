@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from odanon.model.release import REST
-from odanon.model.window import Times, told_times
+from odanon.model.window import told_times
+from odanon.reconstruct.answers.along import SURROUNDINGS, checked_along
 from odanon.reconstruct.answers.bounds import EDGE, added, bounds, exact_share, rests_met
-from odanon.reconstruct.answers.nesting import lengths_of, places_of, rests_around
 from odanon.reconstruct.areas import ground, spread, zone_shares
 from odanon.reconstruct.readings import EVEN, PRIOR, resolved, spread_column
-from odanon_assets.stores.answers.shapes import distinct_tiles, distinct_zones, read_zones
+from odanon_assets.stores.answers.release import Rows
+from odanon_assets.stores.answers.shapes import distinct_tiles, distinct_zones
 from odanon_assets.stores.duck import manifest_of, session_over
-from odanon_assets.stores.interface import MATRIX_COLUMNS, Estimate
+from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
 from odanon_assets.stores.seal import TILES
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 _AFTER = timedelta(days=2)  # days of a window are local, and its bins may lie in others in UTC
 _BEFORE = timedelta(days=33)  # bins of a month may start at its end
 _INSTANT = "datetime64[us, UTC]"
-_MOMENT = pd.Timedelta(
-    microseconds=1
-)  # how long rows last that are older than ends of bins: they count where they start
 _FROM, _TO = 0, 1
 _NUMBERS = ["low", "estimate", "high", "hours"]
 
@@ -63,6 +61,25 @@ def matrix_over(
     return table.assign(exact=exact_share(table["low"], table["estimate"]))[list(MATRIX_COLUMNS)]
 
 
+def profile_over(
+    folders: list[Path],
+    ends: tuple["BaseGeometry", "BaseGeometry"],
+    steps: list[tuple[datetime, datetime]],
+    reading: str,
+    along: str,
+) -> pd.DataFrame:
+    """The trips from one area to another in every step (PROFILE_COLUMNS)."""
+    asked = Asked.of(folders, _drawn(ends), steps[0][0], steps[-1][1], reading, along)
+    found = []
+    for since, until in steps:
+        table = asked.between(since, until)
+        found.append(table.loc[(table["origin"] == _FROM) & (table["destination"] == _TO), _NUMBERS].sum())
+    told = pd.DataFrame(found).reset_index(drop=True)
+    start, end = (pd.Series(side, dtype=_INSTANT) for side in zip(*steps, strict=True))
+    told = told.assign(time_start=start, time_end=end, exact=exact_share(told["low"], told["estimate"]))
+    return told.assign(spread_over_hours=told["hours"] / told["high"].where(told["high"] > 0))[list(PROFILE_COLUMNS)]
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """Areas, and the releases that may tell of some time; shapes are compared once for all releases that share them."""
@@ -70,11 +87,14 @@ class Asked:
     folders: list[Path]
     readings: dict[str, str]  # by release
     areas: "GeoSeries"
+    along: str
 
     @classmethod
-    def of(cls, folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime, reading: str) -> "Asked":
+    def of(
+        cls, folders: list[Path], areas: "GeoSeries", since: datetime, until: datetime, reading: str, along: str = EVEN
+    ) -> "Asked":
         readings = {folder.name: _resolved(reading, folder) for folder in folders if _overlaps(folder, since, until)}
-        return cls([folder for folder in folders if folder.name in readings], readings, areas)
+        return cls([folder for folder in folders if folder.name in readings], readings, areas, checked_along(along))
 
     def between(self, since: datetime, until: datetime) -> pd.DataFrame:
         """origin, destination, low, estimate, high, and hours: the high one, each trip times how long its row is."""
@@ -87,19 +107,24 @@ class Asked:
             "CREATE OR REPLACE TABLE asked AS SELECT ?::timestamptz AS since, ?::timestamptz AS until", [since, until]
         )
         self._session.register("uneven", _uneven_times(self.folders, since, until))
-        estimates = [part.rename(columns={"trips": "estimate"}) for part in self._estimates()]
+        estimates = [part.rename(columns={"trips": "estimate"}) for part in self._estimates(since, until)]
         volume = self._session.execute(_BOUNDS).df()
-        rests = [rests_met(each.rows(since, until), self._named, each.size) for each in self._rested]
+        rested = [each for each in self._rested if each.meets(since, until)]
+        rests = [rests_met(each.met(since, until), self._named, self._size) for each in rested]
         table = added([*estimates, bounds(volume, self._named), *rests])
         return nothing if table.empty else table.reindex(columns=nothing.columns).fillna(0.0)
 
-    def _estimates(self) -> Iterator[pd.DataFrame]:
+    def _estimates(self, since: datetime, until: datetime) -> Iterator[pd.DataFrame]:
         """Estimated trips, by the readings of releases."""
         zones, shares, size = self._zones, self._shares, self._size / 1e6
         for how in sorted({*self.readings.values()}):
             chosen = [name for name, each in self.readings.items() if each == how]
             self._session.register("read", pd.DataFrame({"release_id": chosen}))
             flows = self._session.execute(_volume(how)).df()
+            if self.along == SURROUNDINGS:
+                some = [self._rows[name] for name in chosen]
+                timed = [each for each in some if each.meets(since, until) and each.timed]
+                flows = pd.concat([flows, *(each.shifted(since, until, spread_column(how)) for each in timed)])
             if how == EVEN:
                 yield spread(flows, zones, shares)
             elif how == PRIOR:
@@ -157,44 +182,16 @@ class Asked:
         return found
 
     @cached_property
-    def _rested(self) -> list["_Rested"]:
-        """The releases that have rests."""
-        listed = self._session.execute(f"SELECT DISTINCT release_id FROM flows WHERE kind = '{REST}'").df()[
-            "release_id"
-        ]
-        return [
-            _Rested.of(folder, self._names[self._names["release_id"] == folder.name], self._size)
-            for folder in self.folders
-            if folder.name in {*listed}
-        ]
+    def _rows(self) -> dict[str, Rows]:
+        """The rows of each release."""
+        named = {str(name): here.set_index("zone_id")["zone"] for name, here in self._names.groupby("release_id")}
+        return {folder.name: Rows(folder, named[folder.name]) for folder in self.folders}
 
-
-@dataclass(frozen=True, eq=False)
-class _Rested:
-    """The rows of a release with rests, and how they lie in each other."""
-
-    table: pd.DataFrame
-    size: pd.Series
-    times: Times | None
-
-    @classmethod
-    def of(cls, folder: Path, names: pd.DataFrame, size: pd.Series) -> "_Rested":
-        times = told_times(manifest_of(folder))
-        columns = ["time_start", "time_end", "origin_zone", "destination_zone", "kind", "trips"]
-        flows = session_over([folder]).execute(f"SELECT {', '.join(columns)} FROM flows").df()
-        start = flows["time_start"].astype(_INSTANT)
-        flows = flows.assign(time_start=start, time_end=flows["time_end"].astype(_INSTANT).fillna(start + _MOMENT))
-        around, place = rests_around(flows, read_zones(folder), times), places_of(flows)
-        number = names.set_index("zone_id")["zone"]
-        ends = {name: number.loc[flows[name]].to_numpy() for name in ("origin_zone", "destination_zone")}
-        hours = flows["trips"] * lengths_of(flows) / 3600
-        return cls(flows.assign(**ends, around=around, place=place, hours=hours), size, times)
-
-    def rows(self, since: datetime, until: datetime) -> pd.DataFrame:
-        """All rows with `length`, how much of their time lies between two moments."""
-        asked = pd.Timestamp(since), pd.Timestamp(until)
-        inside = pd.DataFrame({name: self.table[name].clip(*asked) for name in ("time_start", "time_end")})
-        return self.table.assign(length=lengths_of(inside, self.times))
+    @cached_property
+    def _rested(self) -> list[Rows]:
+        """Those that have rests."""
+        listed = self._session.execute(f"SELECT DISTINCT release_id FROM flows WHERE kind = '{REST}' ORDER BY 1").df()
+        return [self._rows[name] for name in listed["release_id"]]
 
 
 def _resolved(reading: str, folder: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from odanon_assets.stores.database import execute, transaction
-from odanon_assets.stores.interface import MATRIX_COLUMNS, Estimate
+from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -33,6 +33,31 @@ def flow_in(
             values,
         )
         return Estimate(*found.one())
+
+
+def profile_in(
+    url: str,
+    product: str,
+    ends: tuple["BaseGeometry", "BaseGeometry"],
+    steps: list[tuple[datetime, datetime]],
+    reading: str,
+    along: str,
+) -> pd.DataFrame:
+    """The trips from one area to another in every step (PROFILE_COLUMNS)."""
+    shapes = {"origin": ends[0].wkb, "destination": ends[1].wkb}
+    span = {"since": steps[0][0], "until": steps[-1][1], "seconds": (steps[0][1] - steps[0][0]).total_seconds()}
+    with transaction(url) as connection:
+        found = execute(
+            connection,
+            f"SELECT {', '.join(PROFILE_COLUMNS)} FROM odanon.profile({_ENDS}, :since, :until,"
+            " make_interval(secs => :seconds), :product, :reading, :along) ORDER BY time_start",
+            {**shapes, **span, "product": product, "reading": reading, "along": along},
+        ).all()
+    numbers = dict.fromkeys(PROFILE_COLUMNS[2:], "float64")
+    table = pd.DataFrame(found, columns=list(PROFILE_COLUMNS)).astype(numbers)
+    for name in PROFILE_COLUMNS[:2]:
+        table[name] = pd.to_datetime(table[name], utc=True).astype("datetime64[us, UTC]")
+    return table
 
 
 def matrix_in(

@@ -155,3 +155,107 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION odanon.matrix(regclass, name, name, timestamptz, timestamptz, text, text) IS
     'Trips between all pairs of polygons of a table, as odanon.flow tells them; name its id and geometry columns.';
+
+-- A flow of several time bins may follow what is published of its areas from bin to bin (docs/algorithms.md, Bounds).
+CREATE TABLE published.pulse (
+    release_no integer NOT NULL,
+    zone_no integer NOT NULL,
+    time_start timestamptz NOT NULL,
+    time_end timestamptz NOT NULL,
+    trips double precision NOT NULL,
+    side text NOT NULL
+);
+CREATE INDEX pulse_by_zone ON published.pulse (release_no, zone_no);
+COMMENT ON TABLE published.pulse IS 'What leaves or enters areas over time, where rows of a release are of several time bins; read the view pulses.';
+CREATE VIEW published.pulses AS
+SELECT w.product, p.release_no, p.side, p.zone_no, p.time_start, p.time_end, p.trips
+FROM published.pulse p JOIN published.release_window w USING (release_no) WHERE NOT w.purged;
+COMMENT ON VIEW published.pulses IS
+    'What leaves or enters areas of visible releases over time, by the even reading; none where every row is of one time bin.';
+DO $$
+DECLARE
+    rel text; col text;
+    said constant jsonb := '{
+        "product": "Name of the data product.",
+        "release_no": "Number of the release.",
+        "side": "origin for what leaves, destination for what enters.",
+        "zone_no": "Number of the area.",
+        "time_start": "Where some row of the release starts or ends.",
+        "time_end": "Where the next one does.",
+        "trips": "Trips between the two, by the even reading of all rows of the release."}';
+BEGIN
+    FOREACH rel IN ARRAY ARRAY['pulse', 'pulses'] LOOP
+        FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = ('published.' || rel)::regclass AND attnum > 0 LOOP
+            EXECUTE format('COMMENT ON COLUMN published.%I.%I IS %L', rel, col, said ->> col);
+        END LOOP;
+    END LOOP;
+END $$;
+
+CREATE FUNCTION odanon.shift(origin geometry, destination geometry, since timestamptz, until timestamptz, name text, reading text)
+RETURNS double precision LANGUAGE sql STABLE AS $$
+    WITH o AS MATERIALIZED (
+        SELECT NULL::integer AS prior_no, s.zone_no, s.share FROM odanon.zone_shares(shift.origin) s WHERE shift.reading <> 'prior'
+        UNION ALL
+        SELECT s.prior_no, s.zone_no, s.share FROM odanon.prior_shares(shift.origin, 'origin') s WHERE shift.reading = 'prior'
+    ), d AS MATERIALIZED (
+        SELECT NULL::integer AS prior_no, s.zone_no, s.share FROM odanon.zone_shares(shift.destination) s WHERE shift.reading <> 'prior'
+        UNION ALL
+        SELECT s.prior_no, s.zone_no, s.share FROM odanon.prior_shares(shift.destination, 'destination') s WHERE shift.reading = 'prior'
+    ), cut AS MATERIALIZED (
+        -- Flows of which a part of the time is asked.
+        SELECT f.release_no, f.origin_no, f.destination_no, f.time_start, f.time_end, r.moments, r.passed,
+               f.trips * o.share * d.share AS trips,
+               odanon.time_share(f.time_start, f.time_end, shift.since, shift.until, r.moments, r.passed) AS share
+        FROM published.visible_flow f
+        JOIN published.readings r ON r.release_no = f.release_no
+        JOIN o ON o.zone_no = f.origin_no AND (o.prior_no IS NULL OR o.prior_no = r.prior_no)
+        JOIN d ON d.zone_no = f.destination_no AND (d.prior_no IS NULL OR d.prior_no = r.prior_no)
+        WHERE f.product = shift.name AND f.kind = 'flow' AND f.time_start < shift.until AND f.time_end > shift.since
+          AND NOT (f.time_start >= shift.since AND f.time_end <= shift.until)
+          AND f.window_start BETWEEN shift.since::date - 33 AND shift.until::date + 2
+    )
+    SELECT coalesce(sum(c.trips * (p.share - c.share)), 0)
+    FROM cut c CROSS JOIN LATERAL (
+        SELECT sum(p.trips * CASE WHEN p.time_start < shift.until AND p.time_end > shift.since
+                                  THEN odanon.time_share(p.time_start, p.time_end, shift.since, shift.until, c.moments, c.passed)
+                                  ELSE 0 END) / nullif(sum(p.trips), 0) AS share
+        FROM published.pulses p
+        WHERE p.release_no = c.release_no AND p.time_start >= c.time_start AND p.time_end <= c.time_end
+          AND (p.zone_no, p.side) IN ((c.origin_no, 'origin'), (c.destination_no, 'destination'))
+    ) p
+$$;
+COMMENT ON FUNCTION odanon.shift(geometry, geometry, timestamptz, timestamptz, text, text) IS
+    'What an estimate has more, or less, if flows of several time bins follow what is published of their areas instead of the clock.';
+
+CREATE FUNCTION odanon.profile(origin geometry, destination geometry, since timestamptz, until timestamptz, step interval,
+                               product text DEFAULT NULL, reading text DEFAULT 'auto', along text DEFAULT 'even')
+RETURNS TABLE (time_start timestamptz, time_end timestamptz, low double precision, estimate double precision,
+               high double precision, exact double precision, spread_over_hours double precision)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+    chosen text := odanon.the_product(profile.product);
+BEGIN
+    IF along IS NULL OR along NOT IN ('even', 'surroundings') THEN
+        RAISE EXCEPTION 'along is none of even, surroundings' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF since + step <= since OR until <= since THEN
+        RAISE EXCEPTION 'a profile needs a step and a time that are longer than nothing; give a step such as an hour'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (until - since) / 10000 > step THEN
+        RAISE EXCEPTION 'the profile has more than 10000 steps; ask for a shorter time or a longer step'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT t.first, t.last, a.low, e.trips, a.high, odanon.exact_share(a.low, e.trips), a.hours / nullif(a.high, 0)
+    FROM (SELECT s.first, least(s.first + step, until) AS last
+          FROM generate_series(since, until - interval '1 microsecond', step) AS s (first)) t
+    CROSS JOIN LATERAL odanon.answer(origin, destination, t.first, t.last, chosen, profile.reading) a
+    CROSS JOIN LATERAL (
+        SELECT a.estimate + CASE WHEN along = 'even' THEN 0
+                                 ELSE odanon.shift(origin, destination, t.first, t.last, chosen, profile.reading) END
+    ) e (trips);
+END $$;
+COMMENT ON FUNCTION odanon.profile(geometry, geometry, timestamptz, timestamptz, interval, text, text, text) IS
+    'Trips between two drawn areas in every step from since to until, as odanon.flow tells them. spread_over_hours: mean length of the rows behind high; where it is longer than the step, the estimate spreads them over their time. along: even, or surroundings, by which flows of several time bins follow what is published of their areas.';
