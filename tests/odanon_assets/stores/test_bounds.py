@@ -16,7 +16,7 @@ from told_town import HALVES, Town, drawn
 from odanon.errors import OdanonError
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
-from odanon_assets.stores.interface import PROFILE_COLUMNS, Estimate, Store
+from odanon_assets.stores.interface import PROFILE_COLUMNS, Act, Estimate, Store
 from odanon_assets.stores.postgis import PostgisStore
 
 DAYS = [date(2026, 3, 30) + timedelta(days=n) for n in range(3)]
@@ -171,3 +171,18 @@ def test_profiles_without_end_and_unknown_ways_are_refused(store: Store) -> None
             store.profile("hours", area, area, start, until, step)
     with pytest.raises(OdanonError, match="along is none of even, surroundings"):
         store.profile("hours", area, area, start, start + hour, hour, along="odd")
+
+
+def test_readers_may_ask_and_what_a_withdrawn_release_pulsed_goes_with_it(database: str) -> None:
+    publisher, reader, admin = (
+        PostgisStore(f"{database}?options=-c%20role%3Dodanon_{name}") for name in ("publisher", "reader", "admin")
+    )
+    town = TOWNS[0]
+    publisher.publish(town.bundle, accept)
+    ends, span = (drawn([0, 1]), drawn([2, 3, 6])), moments(town, (0, HALVES))
+    assert reader.flow("told", *ends, *span).high > 0
+    told = reader.profile("told", *ends, *span, timedelta(hours=2), along="surroundings")
+    assert told["estimate"].sum() == pytest.approx(reader.flow("told", *ends, *span).estimate)
+    assert reader.query("select count(*) as n from pulses")["n"].item() > 0
+    admin.withdraw("told", town.day, Act("somebody", "a test"))
+    assert PostgisStore(database).query("select count(*) as n from pulse")["n"].item() == 0
