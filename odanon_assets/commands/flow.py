@@ -51,8 +51,8 @@ def flow(
         moment.replace(tzinfo=chosen.zone) if moment is not None else bound
         for moment, bound in ((since, datetime(1, 1, 3, tzinfo=UTC)), (until, datetime(9999, 12, 1, tzinfo=UTC)))
     )
-    trips = open_store(chosen).flow(product, _area(origin), _area(destination), first, last, reading.value)
-    typer.echo(f"{trips:,.1f} trips")
+    found = open_store(chosen).flow(product, _area(origin), _area(destination), first, last, reading.value)
+    typer.echo(f"{found.estimate:,.1f} trips, from {found.low:,.0f} for certain to {found.high:,.0f} at most")
 
 
 def _area(path: Path) -> BaseGeometry:

@@ -23,7 +23,9 @@ _ADVICE = {
 }
 _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 # The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
-_OWN_WORDS = re.compile(r"(a drawn area |several products are |the reading )[a-z0-9A-Z ;,_()-]*")
+_OWN_WORDS = re.compile(
+    r"(a drawn area |several products are |the reading |a profile needs |the profile has |along is )[a-z0-9A-Z ;,_()-]*"
+)
 
 
 def address_of(url: str) -> str:

@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.reconstruct.readings import AUTO
+from odanon.reconstruct.readings import AUTO, EVEN
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import (
     locked,
@@ -35,13 +35,16 @@ from odanon_assets.lake.files import (
     write_parquet,
     write_text,
 )
+from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
+from odanon_assets.stores.answers.shapes import crosswalk_over
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.duck import answer, crosswalk_over, matrix_over, session_over
+from odanon_assets.stores.duck import answer, session_over
 from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
     Act,
+    Estimate,
     Gate,
     Standing,
     closed,
@@ -49,6 +52,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
+    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
@@ -260,17 +264,27 @@ class EmbeddedStore:
         since: datetime,
         until: datetime,
         reading: str = AUTO,
-    ) -> float:
-        from geopandas import GeoDataFrame
-
-        areas = GeoDataFrame(geometry=[origin, destination], crs="EPSG:4326")
-        table = self.matrix(product, areas, since, until, reading)
-        return float(table.loc[(table["origin"] == 0) & (table["destination"] == 1), "trips"].sum())
+    ) -> Estimate:
+        return self._steady(lambda folders: flow_over(folders, (origin, destination), since, until, reading), product)
 
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
         return self._steady(lambda folders: matrix_over(folders, areas.geometry, since, until, reading), product)
+
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        ends, steps = (origin, destination), steps_of(since, until, step)
+        return self._steady(lambda folders: profile_over(folders, ends, steps, reading, along), product)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         return self._steady(lambda folders: crosswalk_over(folders, old, new), product)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.window import LENGTHS, window_instants, window_start
-from odanon.reconstruct.readings import AUTO
+from odanon.reconstruct.readings import AUTO, EVEN
 from odanon_assets.stores.bundle import Bundle
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ LEDGER_COLUMNS = (
     "manifest_sha256",
 )
 _EARLIEST, _LATEST = ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12")  # where days begin first and end last
+MATRIX_COLUMNS = ("origin", "destination", "low", "estimate", "high", "exact")
+PROFILE_COLUMNS = ("time_start", "time_end", "low", "estimate", "high", "exact", "spread_over_hours")
+_MOST_STEPS = 10_000  # of a profile
 AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
 
 
@@ -50,6 +53,15 @@ class Act:
         for value, what in ((self.by_name, "name"), (self.reason, "reason")):
             if not value.strip() or len(value) > 1000 or "\0" in value:
                 raise OdanonError(f"this act needs a {what} of 1 to 1000 characters for the audit log")
+
+
+class Estimate(NamedTuple):
+    """An answer and its bounds: published trips that lie wholly inside what was asked, and all that may."""
+
+    low: float
+    estimate: float
+    high: float
+    exact: float | None  # low by estimate; none where the estimate is 0
 
 
 class Store(Protocol):
@@ -126,8 +138,8 @@ class Store(Protocol):
         since: datetime,
         until: datetime,
         reading: str = AUTO,
-    ) -> float:
-        """Estimated trips between two drawn areas, in time bins that start in [since, until).
+    ) -> Estimate:
+        """Estimated trips between two drawn areas from since to until, and their bounds.
 
         `reading` is even, fitted, prior, or auto: of every release the one that its manifest calls the better. One that a
         release was not published with is refused.
@@ -136,10 +148,36 @@ class Store(Protocol):
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
-        """Estimated trips between all pairs of areas (by their index): origin, destination, trips."""
+        """The same of all pairs of areas (by their index) that some row may tell of (MATRIX_COLUMNS)."""
+
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        """The same between two drawn areas in every step from since to until (PROFILE_COLUMNS).
+
+        `spread_over_hours` is the mean length of the rows behind the high one, by trips: where it is longer than the step, the
+        estimate spreads them over their time. `along` is even, or surroundings: a flow then follows what is published of its two areas.
+        """
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         """How the zones of one zoning version lie in those of another: zone, area, share."""
+
+
+def steps_of(since: datetime, until: datetime, step: timedelta) -> list[tuple[datetime, datetime]]:
+    """The steps of a profile; the last one ends where it does."""
+    if step <= timedelta(0) or until <= since:
+        raise OdanonError("a profile needs a step and a time that are longer than nothing; give a step such as an hour")
+    if (number := -((since - until) // step)) > _MOST_STEPS:
+        raise OdanonError(f"the profile has more than {_MOST_STEPS} steps; ask for a shorter time or a longer step")
+    return [(since + n * step, min(since + (n + 1) * step, until)) for n in range(number)]
 
 
 def zoning_version(manifest: dict[str, Any]) -> str:

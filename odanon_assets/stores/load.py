@@ -2,7 +2,7 @@
 
 import io
 import json
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
 
-from odanon.model.window import Times
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column, zone_weights
+from odanon_assets.stores.answers.kept import clock, pulse_rows, rests_in
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.database import execute
 from odanon_assets.stores.interface import zoning_version
@@ -63,12 +63,13 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
             "reading": parsed.get("reading", EVEN),
             "readings": parsed.get("readings", [EVEN]),
             "prior": prior_no,
-            **dict(zip(("moments", "passed"), _clock(parsed), strict=True)),
+            **dict(zip(("moments", "passed"), clock(parsed), strict=True)),
         },
     ).scalar_one()
     zone_no = zones(connection, bundle.zones, release_no)
     flows(connection, bundle, release_no, zone_no)
     weights(connection, bundle, release_no, zone_no)
+    copy(connection, "published.pulse", pulse_rows(bundle, release_no, zone_no))
     if prior_no is not None:
         tiles(connection, bundle, prior_no, zone_no)
     numbers = [
@@ -161,6 +162,8 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
     for reading in WEIGHTED:
         if (spread := table[spread_column(reading)]).notna().all():
             numbers[spread.name] = spread.to_numpy()
+    if (around := rests_in(bundle)) is not None:
+        numbers["around"] = around
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
     order = np.lexsort([numbers[name] for name in ("time_start", "destination_no", "origin_no")])
     texts = table[["segment", "kind", "persons_band"]].iloc[order]
@@ -200,15 +203,6 @@ def weights(connection: "Connection", bundle: Bundle, release_no: int, zone_no: 
         }
     )
     copy(connection, "published.weight", rows)
-
-
-def _clock(manifest: dict[str, Any]) -> tuple[list[datetime] | None, list[float] | None]:
-    """Starts and ends of time bins and how much of them has passed by then, where that is not what a clock says."""
-    if "intervals" not in manifest:
-        return None, None
-    times = Times.of_told(manifest["bins"])
-    moments = [moment for each in zip(times.start, times.end, strict=True) for moment in each]
-    return moments, times.length([moments[0]] * len(moments), moments).tolist()
 
 
 def _prior(connection: "Connection", digest: str) -> int:

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +10,17 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.reconstruct.prior import no_tiles
-from odanon.reconstruct.readings import AUTO, TILE_COLUMNS, WEIGHT_COLUMNS
+from odanon.reconstruct.readings import AUTO, EVEN, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
+from odanon_assets.stores.answers.tables import flow_in, matrix_in, profile_in
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
 from odanon_assets.stores.database import address_of, execute, reading, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
     Act,
+    Estimate,
     Gate,
     Standing,
     closed,
@@ -27,6 +29,7 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
+    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
@@ -267,36 +270,26 @@ class PostgisStore:
         since: datetime,
         until: datetime,
         reading: str = AUTO,
-    ) -> float:
-        shapes = {"o": origin.wkb, "d": destination.wkb}
-        values = {**shapes, "since": since, "until": until, "product": product, "reading": reading}
-        with transaction(self.url) as connection:
-            return execute(
-                connection,
-                "SELECT odanon.flow(ST_GeomFromWKB(:o, 4326), ST_GeomFromWKB(:d, 4326), :since, :until, :product, :reading)",
-                values,
-            ).scalar_one()
+    ) -> Estimate:
+        return flow_in(self.url, product, (origin, destination), since, until, reading)
 
     def matrix(
         self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
     ) -> pd.DataFrame:
-        # Positions stand in for the names, so that the answer carries the index's own values.
-        located = areas.geometry.to_crs("EPSG:4326")
-        rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
-        with transaction(self.url) as connection:
-            execute(connection, "CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
-            execute(connection, "INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))", rows)
-            found = execute(
-                connection,
-                "SELECT origin::integer, destination::integer, trips"
-                " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product, :reading)",
-                {"since": since, "until": until, "product": product, "reading": reading},
-            ).all()
-        table = pd.DataFrame(found, columns=["origin", "destination", "trips"])
-        table = table.sort_values(["origin", "destination"], ignore_index=True)
-        for side in ("origin", "destination"):
-            table[side] = areas.index.to_numpy()[table[side].to_numpy(dtype="int64")]
-        return table
+        return matrix_in(self.url, product, areas, since, until, reading)
+
+    def profile(
+        self,
+        product: str,
+        origin: "BaseGeometry",
+        destination: "BaseGeometry",
+        since: datetime,
+        until: datetime,
+        step: timedelta,
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        return profile_in(self.url, product, (origin, destination), steps_of(since, until, step), reading, along)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
@@ -313,6 +306,8 @@ _TAKE_AWAY = (
     "DELETE FROM published.flow f USING published.release r WHERE f.release_no = r.release_no"
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
+    " AND r.product = :product AND r.window_start = :window_start",
+    "DELETE FROM published.pulse p USING published.release r WHERE p.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",

@@ -151,7 +151,7 @@ def drawn_areas(url: str) -> bool:
         for dx, dy in ((-0.04, 0), (0.03, 0.02))
     ]
     bounds = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
-    question = f"SELECT odanon.flow({areas[0]}, {areas[1]}, %s, %s, 'year')"
+    question = f"SELECT * FROM odanon.flow({areas[0]}, {areas[1]}, %s, %s, 'year')"
     times = [seconds(lambda: cursor.execute(question, bounds)) for _ in range(4)]
     print(f"odanon.flow, two polygons, whole year  first {times[0]:.2f} s, warm {min(times[1:]):.2f} s (target 1)")
     print(f"  plan: {plan_nodes(cursor, question, bounds)}")
@@ -187,7 +187,7 @@ def readings(url: str) -> bool:
     cursor.execute("VACUUM ANALYZE")
     lat, lon = h3.cell_to_latlng(CENTRE)
     area = f"ST_Buffer(ST_SetSRID(ST_MakePoint({lon}, {lat}), 4326), 0.02)"
-    question = f"SELECT odanon.flow({area}, {area}, %s, %s, 'nested', %s)"
+    question = f"SELECT * FROM odanon.flow({area}, {area}, %s, %s, 'nested', %s)"
     bounds = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
     times = {
         how: min(seconds(partial(cursor.execute, question, (*bounds, how))) for _ in range(4))

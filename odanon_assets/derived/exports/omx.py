@@ -76,7 +76,7 @@ def _trips_between(
     """Estimated trips from each area (row) to each (column); all that is known here of what a store's matrix looks like."""
     found = store.matrix(product, areas, since, until)
     square = np.zeros((len(areas), len(areas)))
-    square[found["origin"].astype(int), found["destination"].astype(int)] = found["trips"].round(_DIGITS)
+    square[found["origin"].astype(int), found["destination"].astype(int)] = found["estimate"].round(_DIGITS)
     return square
 
 

@@ -138,6 +138,11 @@ class Times:
         return [self.start[number] for number in first.tolist()], [self.end[number] for number in last.tolist()]
 
 
+def told_times(manifest: Mapping[str, Any]) -> Times | None:
+    """The bins of a release whose rows are of several of them, where these are not as long as the clock says."""
+    return Times.of_told(manifest["bins"]) if "intervals" in manifest else None
+
+
 def _tree(
     start: Sequence[datetime], end: Sequence[datetime], local: Sequence[datetime], seconds: Sequence[int]
 ) -> Hierarchy:

@@ -84,15 +84,19 @@ class Places:
 
 
 def _around(cells: pd.DataFrame, tree: Hierarchy) -> Ints:
-    """The rest directly around every place."""
+    """The rest directly around every place, whose zones are nodes of a tree."""
+    return around_by(cells, pd.DataFrame({"start": tree.tile_start, "end": tree.tile_end}, index=tree.label))
+
+
+def around_by(cells: pd.DataFrame, runs: pd.DataFrame) -> Ints:
+    """The rest directly around every place, if zones are runs (`start`, `end` by zone) that lie in each other as zones do."""
     rest = is_rest_row(cells)
     if not rest.any():
         return np.full(len(cells), -1, dtype=np.int64)
-    node = {label: number for number, label in enumerate(tree.label.tolist())}
     sides = []
     for side in ("origin_zone", "destination_zone"):
-        at = np.array([node[label] for label in cells[side].astype("str")], dtype=np.int64)
-        sides.append((tree.tile_start[at].astype(np.int64), tree.tile_end[at].astype(np.int64)))
+        at = runs.loc[cells[side].astype("str")]
+        sides.append((at["start"].to_numpy(np.int64), at["end"].to_numpy(np.int64)))
     edges = pd.Index(pd.concat([cells["time_start"], cells["time_end"]]).unique()).sort_values()
     time = edges.get_indexer(pd.Index(cells["time_start"])), edges.get_indexer(pd.Index(cells["time_end"]))
     return rest_around(sides[0], sides[1], rest, (time[0].astype(np.int64), time[1].astype(np.int64)))

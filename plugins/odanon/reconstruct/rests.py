@@ -64,15 +64,16 @@ class Regions:
         density of the innermost. A rest that nothing is left of is spread over its whole areas.
         """
         density = self.density(volume)
-        above = np.append(np.where(self._open, density, 0.0), 0.0)[self.around]
+        above = np.append(np.where(self.open, density, 0.0), 0.0)[self.around]
         return density - above
 
     def density(self, volume: Floats) -> Floats:
         """The volume of every row over what it counts for itself."""
-        return volume / np.where(self._open, self.own, self.whole)
+        return volume / np.where(self.open, self.own, self.whole)
 
     @property
-    def _open(self) -> npt.NDArray[np.bool_]:
+    def open(self) -> npt.NDArray[np.bool_]:
+        """Whether the rows inside leave anything of a row."""
         return self.own > self.whole * _NOTHING
 
 

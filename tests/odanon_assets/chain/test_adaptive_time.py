@@ -75,7 +75,7 @@ def test_rows_tell_their_times_and_hold_k_people_in_three_dimensions(product: Pr
 
 
 def _read(store: Any, since: datetime, until: datetime) -> float:
-    return float(store.flow("commuters", EVERYWHERE, EVERYWHERE, since, until))
+    return float(store.flow("commuters", EVERYWHERE, EVERYWHERE, since, until).estimate)
 
 
 def _hours(flows: pd.DataFrame) -> list[float]:

@@ -109,7 +109,7 @@ def test_a_users_table_of_polygons_may_be_called_anything(database: str, name: s
     connection = psycopg2.connect(database)
     with connection, connection.cursor() as cursor:
         cursor.execute(
-            "SELECT origin, destination, trips FROM odanon.matrix(%s::text::regclass, %s, %s, %s, %s) ORDER BY 3",
+            "SELECT origin, destination, estimate FROM odanon.matrix(%s::text::regclass, %s, %s, %s, %s) ORDER BY 3",
             (table.as_string(cursor), f"c{name}", f"g{name}", SINCE, UNTIL),
         )
         found = cursor.fetchall()

@@ -85,7 +85,8 @@ def test_sql_duckdb_and_python_agree(
     until = since + timedelta(hours=length)
     expected = by_hand(origin, destination, since, until)
     for store in stores:
-        assert store.flow("city", origin, destination, since, until) == pytest.approx(expected, rel=1e-7, abs=1e-6)
+        found = store.flow("city", origin, destination, since, until)
+        assert found.estimate == pytest.approx(expected, rel=1e-7, abs=1e-6)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=EXAMPLES // 2)
@@ -95,7 +96,7 @@ def test_whole_matrices_agree(stores: tuple[Store, Store], shapes: list[Polygon]
     parts = [reconstruct(city(day, seed).flows, city(day, seed).zones, areas.geometry) for seed, day in enumerate(DAYS)]
     expected = pd.concat(parts).groupby(["origin", "destination"])["trips"].sum().to_dict()
     for store in stores:
-        found = store.matrix("city", areas, SINCE, UNTIL).set_index(["origin", "destination"])["trips"].to_dict()
+        found = store.matrix("city", areas, SINCE, UNTIL).set_index(["origin", "destination"])["estimate"].to_dict()
         for pair in expected.keys() | found.keys():
             assert found.get(pair, 0) == pytest.approx(expected.get(pair, 0), rel=1e-7, abs=1e-6)
 

@@ -11,7 +11,7 @@ from bundles import DAY, accept, bundle, town_zones
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
-from odanon_assets.stores.interface import Act, Store, zoning_version
+from odanon_assets.stores.interface import MATRIX_COLUMNS, Act, Store, zoning_version
 
 ACT = Act("Ada Auditor", "wrong zoning file")
 SINCE, UNTIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC)
@@ -232,21 +232,23 @@ def test_flow_between_drawn_areas(store: Store) -> None:
     """z1 = [0,1], z2 = [1,2], z3 = [2,3] on the equator; flows z1->z2: 40, z2->z2: 41, z3->z2: 42."""
     store.publish(bundle(), accept)
     half_of_z1, all_of_z2 = box(0, 0, 0.5, 1), box(1, 0, 2, 1)
-    assert store.flow("town", half_of_z1, all_of_z2, SINCE, UNTIL) == pytest.approx(20)
-    assert store.flow("town", box(0, -1, 9, 9), box(1.25, 0, 1.5, 1), SINCE, UNTIL) == pytest.approx(123 / 4)
-    assert store.flow("town", half_of_z1, box(50, 50, 51, 51), SINCE, UNTIL) == 0
-    assert store.flow("town", half_of_z1, all_of_z2, UNTIL, UNTIL) == 0
-    assert store.flow("elsewhere", half_of_z1, all_of_z2, SINCE, UNTIL) == 0
+    assert store.flow("town", half_of_z1, all_of_z2, SINCE, UNTIL) == pytest.approx((0, 20, 40, 0))
+    all_but = store.flow("town", box(-1, -1, 1.5, 9), all_of_z2, SINCE, UNTIL)
+    assert all_but == pytest.approx((40, 60.5, 81, 40 / 60.5))
+    assert store.flow("town", box(0, -1, 9, 9), box(1.25, 0, 1.5, 1), SINCE, UNTIL).estimate == pytest.approx(123 / 4)
+    assert store.flow("town", half_of_z1, box(50, 50, 51, 51), SINCE, UNTIL) == (0, 0, 0, None)
+    assert store.flow("town", half_of_z1, all_of_z2, UNTIL, UNTIL) == (0, 0, 0, None)
+    assert store.flow("elsewhere", half_of_z1, all_of_z2, SINCE, UNTIL) == (0, 0, 0, None)
     areas = geopandas.GeoDataFrame(geometry=[box(0, 0, 1.5, 1), all_of_z2], index=["west", "mid"], crs="EPSG:4326")
-    matrix = store.matrix("town", areas, SINCE, UNTIL).set_index(["origin", "destination"])["trips"].to_dict()
-    assert matrix == pytest.approx(
-        {
-            ("west", "west"): (40 + 41 / 2) / 2,
-            ("west", "mid"): 40 + 41 / 2,
-            ("mid", "west"): 41 / 2,
-            ("mid", "mid"): 41,
-        }
-    )
+    matrix = store.matrix("town", areas, SINCE, UNTIL)
+    assert tuple(matrix.columns) == MATRIX_COLUMNS
+    told = {(row.origin, row.destination): tuple(row)[3:] for row in matrix.itertuples()}
+    assert told == {
+        ("west", "west"): pytest.approx((0, (40 + 41 / 2) / 2, 81, 0)),
+        ("west", "mid"): pytest.approx((40, 40 + 41 / 2, 81, 40 / 60.5)),
+        ("mid", "west"): pytest.approx((0, 41 / 2, 41, 0)),
+        ("mid", "mid"): pytest.approx((41, 41, 41, 1)),
+    }
 
 
 def test_areas_that_are_no_polygons_are_refused_with_a_sentence(store: Store) -> None:

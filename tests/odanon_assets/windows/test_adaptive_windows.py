@@ -103,7 +103,7 @@ def _bins(manifest: dict[str, Any]) -> pd.DataFrame:
 
 
 def _read(store: Any, since: datetime, until: datetime) -> float:
-    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, since, until))
+    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, since, until).estimate)
 
 
 def _spread(flows: pd.DataFrame, bins: pd.DataFrame) -> dict[pd.Timestamp, float]:

@@ -1,0 +1,84 @@
+"""What is asked of drawn areas, answered by the SQL functions of the PostGIS store."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from odanon_assets.stores.database import execute, transaction
+from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from shapely.geometry.base import BaseGeometry
+
+_ENDS = "ST_GeomFromWKB(:origin, 4326), ST_GeomFromWKB(:destination, 4326)"
+
+
+def flow_in(
+    url: str,
+    product: str,
+    ends: tuple["BaseGeometry", "BaseGeometry"],
+    since: datetime,
+    until: datetime,
+    reading: str,
+) -> Estimate:
+    """Trips from one area to another."""
+    shapes = {"origin": ends[0].wkb, "destination": ends[1].wkb}
+    values = {**shapes, "since": since, "until": until, "product": product, "reading": reading}
+    with transaction(url) as connection:
+        found = execute(
+            connection,
+            f"SELECT low, estimate, high, exact FROM odanon.flow({_ENDS}, :since, :until, :product, :reading)",
+            values,
+        )
+        return Estimate(*found.one())
+
+
+def profile_in(
+    url: str,
+    product: str,
+    ends: tuple["BaseGeometry", "BaseGeometry"],
+    steps: list[tuple[datetime, datetime]],
+    reading: str,
+    along: str,
+) -> pd.DataFrame:
+    """The trips from one area to another in every step (PROFILE_COLUMNS)."""
+    shapes = {"origin": ends[0].wkb, "destination": ends[1].wkb}
+    span = {"since": steps[0][0], "until": steps[-1][1], "seconds": (steps[0][1] - steps[0][0]).total_seconds()}
+    with transaction(url) as connection:
+        found = execute(
+            connection,
+            f"SELECT {', '.join(PROFILE_COLUMNS)} FROM odanon.profile({_ENDS}, :since, :until,"
+            " make_interval(secs => :seconds), :product, :reading, :along) ORDER BY time_start",
+            {**shapes, **span, "product": product, "reading": reading, "along": along},
+        ).all()
+    numbers = dict.fromkeys(PROFILE_COLUMNS[2:], "float64")
+    table = pd.DataFrame(found, columns=list(PROFILE_COLUMNS)).astype(numbers)
+    for name in PROFILE_COLUMNS[:2]:
+        table[name] = pd.to_datetime(table[name], utc=True).astype("datetime64[us, UTC]")
+    return table
+
+
+def matrix_in(
+    url: str, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str
+) -> pd.DataFrame:
+    """low, estimate and high of the trips between areas, and which share is exact (MATRIX_COLUMNS)."""
+    # Positions stand in for the names, so that the answer carries the index's own values.
+    located = areas.geometry.to_crs("EPSG:4326")
+    rows = [{"position": at, "shape": shape.wkb} for at, shape in enumerate(located)]
+    with transaction(url) as connection:
+        execute(connection, "CREATE TEMPORARY TABLE drawn_area (position integer, shape geometry) ON COMMIT DROP")
+        execute(connection, "INSERT INTO drawn_area VALUES (:position, ST_GeomFromWKB(:shape, 4326))", rows)
+        found = execute(
+            connection,
+            "SELECT origin::integer, destination::integer, low, estimate, high, exact"
+            " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product, :reading)",
+            {"since": since, "until": until, "product": product, "reading": reading},
+        ).all()
+    numbers = dict.fromkeys(MATRIX_COLUMNS[2:], "float64")
+    table = pd.DataFrame(found, columns=list(MATRIX_COLUMNS)).astype(numbers)
+    table = table.sort_values(["origin", "destination"], ignore_index=True)
+    for side in ("origin", "destination"):
+        table[side] = areas.index.to_numpy()[table[side].to_numpy(dtype="int64")]
+    return table
