@@ -14,6 +14,7 @@ import pandas as pd
 from odanon import registry
 from odanon.anonymizers.anonymizer import ALL_LIMITS, LIMITS, Anonymizer
 from odanon.checking import CheckedDay, Verdict
+from odanon.client.publications import Publications, PublishedProduct, open
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
 from odanon.hierarchies.over import tree_over
@@ -73,6 +74,8 @@ __all__ = [
     "OdanonError",
     "OutageError",
     "Promise",
+    "Publications",
+    "PublishedProduct",
     "RefusedError",
     "Release",
     "Released",
@@ -86,6 +89,7 @@ __all__ = [
     "Verdict",
     "Zoning",
     "anonymize",
+    "open",
     "parameter",
     "parameters_of",
     "plugin",

@@ -35,3 +35,8 @@ def emptied(url: str) -> str:
     """The same database without a release in it."""
     run_sql(url, _EMPTY)
     return url
+
+
+def as_role(url: str, role: str) -> str:
+    """The same database with the rights of a role."""
+    return f"{url}?options=-c%20role%3D{role}"

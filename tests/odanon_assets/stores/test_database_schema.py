@@ -8,7 +8,7 @@ from typing import Any
 import psycopg2
 import pytest
 from bundles import DAY, accept, bundle
-from store_databases import run_sql
+from store_databases import as_role, run_sql
 
 from odanon.errors import OdanonError
 from odanon_assets.stores import schema
@@ -25,10 +25,6 @@ def ask(url: str, statement: str) -> list[tuple[Any, ...]]:
         found = cursor.fetchall()
     connection.close()
     return found
-
-
-def as_role(url: str, role: str) -> str:
-    return f"{url}?options=-c%20role%3D{role}"
 
 
 @pytest.mark.parametrize("version", ["0001", "0002"])

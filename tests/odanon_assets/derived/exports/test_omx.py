@@ -31,7 +31,7 @@ def squares(path: Path) -> dict[str, np.ndarray]:
 
 def answered(store: EmbeddedStore, since: datetime, until: datetime) -> np.ndarray:
     found = store.matrix("town", own_zones().areas, since, until)
-    return found.pivot_table(index="origin", columns="destination", values="trips").to_numpy()
+    return found.pivot_table(index="origin", columns="destination", values="estimate").to_numpy()
 
 
 def at_times(day: date, times: list[tuple[int, int]]) -> Bundle:
@@ -74,7 +74,9 @@ def test_rows_of_several_hours_are_spread_over_the_hours_that_others_tell_apart(
     assert [*found] == ["t20260302_0700", "t20260302_0800", "t20260302_1300", "total"]
     six = datetime(2026, 3, 2, 6, tzinfo=UTC)
     hour = found["t20260302_0700"]
-    np.testing.assert_allclose(hour.sum(), store.flow("town", *[box(0, 0, 3, 1)] * 2, six, six + timedelta(hours=1)))
+    np.testing.assert_allclose(
+        hour.sum(), store.flow("town", *[box(0, 0, 3, 1)] * 2, six, six + timedelta(hours=1)).estimate
+    )
     assert found["total"].sum() == pytest.approx(bundle(rows=3).flows["trips"].sum())
 
 

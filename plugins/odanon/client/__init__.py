@@ -1,0 +1,1 @@
+"""Published tables for people who ask in Python: `odanon.open`."""

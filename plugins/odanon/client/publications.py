@@ -1,0 +1,194 @@
+"""What a store has published: its catalogue, its tables, and estimates between areas of one's own, with bounds."""
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from odanon.client.place import Readable, store_at
+from odanon.client.plots import draw_departures, draw_profile
+from odanon.errors import OdanonError
+from odanon.reconstruct.readings import AUTO, EVEN
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from matplotlib.axes import Axes
+    from shapely.geometry.base import BaseGeometry
+
+Moment: TypeAlias = str | date  # or an instant, which is a date too
+_ORDER = ["time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind"]
+_CATALOGUE = (
+    "SELECT product, count(*) AS windows, min(window_start) AS first, max(window_start) AS last"
+    " FROM windows WHERE status = 'published' GROUP BY product ORDER BY product"
+)
+
+
+def open(place: str | Path) -> "Publications":
+    """The published tables in a folder (the data root of a pipeline) or behind the address of a database.
+
+    >>> published = odanon.open(folder)
+    >>> list(published)
+    ['town']
+    """
+    return Publications(store_at(place))
+
+
+class Publications:
+    """All products of a store, by name."""
+
+    def __init__(self, store: Readable) -> None:
+        self._store = store
+
+    def __repr__(self) -> str:
+        return f"<published at {self._store.address}: {', '.join(self) or 'nothing yet'}>"
+
+    @property
+    def products(self) -> pd.DataFrame:
+        """Name, number of published windows, the first and the last of them, of every product."""
+        return self._store.query(_CATALOGUE)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.products["product"].tolist())
+
+    def __getitem__(self, product: str) -> "PublishedProduct":
+        known = list(self)
+        if product not in known:
+            raise OdanonError(f"there is no published product {product!r}; there is {', '.join(known) or 'none'}")
+        return PublishedProduct(self._store, product)
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """The answer to one reading query on flows, zones, releases, metrics, windows, bins and daily_means."""
+        return self._store.query(query)
+
+
+class PublishedProduct:
+    """The published windows of one product.
+
+    Times are instants, or texts and dates on the local clock of the product; without any, everything published counts. Areas are
+    shapes in longitude and latitude, or tables of GeoPandas in any reference system.
+    """
+
+    def __init__(self, store: Readable, name: str) -> None:
+        self._store, self.name = store, name
+
+    def __repr__(self) -> str:
+        windows = self.windows
+        return f"<{self.name}: {len(windows)} windows from {windows[0]} to {windows[-1]}>"
+
+    @property
+    def windows(self) -> list[date]:
+        """The first days of the windows that are published."""
+        return [date.fromisoformat(day) for day in self._store.windows(self.name)]
+
+    def manifest(self, window: Moment | None = None) -> dict[str, Any]:
+        """What the release of a window, the latest one unless told, says of itself: promise, figures, readings, licence."""
+        told = self._rows("releases", window)["manifest"].iloc[0]
+        return json.loads(told) if isinstance(told, str) else dict(told)
+
+    @cached_property
+    def timezone(self) -> ZoneInfo:
+        """The clock that windows and time bins follow."""
+        return ZoneInfo(self.manifest().get("timezone") or "UTC")
+
+    def flows(self, window: Moment | None = None) -> pd.DataFrame:
+        """The rows of the release of a window, with their times on the local clock beside the instants."""
+        rows = self._rows("flows", window).sort_values(_ORDER, ignore_index=True)
+        for instant in ("time_start", "time_end"):
+            clock = rows[instant].dt.tz_convert(self.timezone).dt.tz_localize(None)
+            rows.insert(rows.columns.get_loc(instant) + 1, instant.replace("time", "local"), clock)
+        return rows
+
+    def zones(self, window: Moment | None = None) -> "GeoDataFrame":
+        """The zones that the rows of a window name, with their outlines."""
+        import geopandas
+        import shapely
+
+        rows = self._rows("zones", window).sort_values("zone_id", ignore_index=True)
+        outlines = [bytes.fromhex(each) if isinstance(each, str) else bytes(each) for each in rows["geometry"]]
+        return geopandas.GeoDataFrame(rows.assign(geometry=shapely.from_wkb(outlines)), crs="EPSG:4326")
+
+    def flow(
+        self,
+        origin: Any,
+        destination: Any,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        reading: str = AUTO,
+    ) -> Any:
+        """Trips from one area to another: low, estimate, high, and the share of the estimate that is exact."""
+        return self._store.flow(self.name, shape(origin), shape(destination), *self._span(since, until), reading)
+
+    def matrix(
+        self, areas: "GeoDataFrame", since: Moment | None = None, until: Moment | None = None, reading: str = AUTO
+    ) -> pd.DataFrame:
+        """The same between all areas of a table, called by its index: origin, destination, low, estimate, high, exact."""
+        placed = areas.to_crs("EPSG:4326") if areas.crs is not None else areas
+        return self._store.matrix(self.name, placed, *self._span(since, until), reading)
+
+    def profile(
+        self,
+        origin: Any,
+        destination: Any,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        step: str = "1h",
+        reading: str = AUTO,
+        along: str = EVEN,
+    ) -> pd.DataFrame:
+        """The same between two areas in every step of time; local_start is that on the product's clock."""
+        asked = shape(origin), shape(destination), *self._span(since, until), pd.Timedelta(step).to_pytimedelta()
+        table = self._store.profile(self.name, *asked, reading, along)
+        local = pd.to_datetime(table["time_start"], utc=True).dt.tz_convert(self.timezone).dt.tz_localize(None)
+        table.insert(0, "local_start", local)
+        return table
+
+    def plot(self, window: Moment | None = None, ax: "Axes | None" = None) -> "Axes":
+        """A map of the departures of a window by ground."""
+        return draw_departures(self.flows(window), self.zones(window), ax)
+
+    def plot_profile(self, *asked: Any, ax: "Axes | None" = None, **options: Any) -> "Axes":
+        """The profile that the same arguments give, with its bounds as a band."""
+        return draw_profile(self.profile(*asked, **options), ax)
+
+    def _rows(self, view: str, window: Moment | None) -> pd.DataFrame:
+        """The rows of a window in a view, which is what readers may see."""
+        release = self._release(window).replace("'", "''")
+        return self._store.query(f"SELECT * FROM {view} WHERE release_id = '{release}'")
+
+    def _release(self, window: Moment | None) -> str:
+        windows = self.windows
+        day = windows[-1] if window is None else pd.Timestamp(window).date()
+        found = self._store.released(self.name, day)
+        if found is None:
+            raise OdanonError(
+                f"{self.name} has no published window that starts on {day}; `windows` lists them, the last is {windows[-1]}"
+            )
+        return found
+
+    def _span(self, since: Moment | None, until: Moment | None) -> tuple[datetime, datetime]:
+        """From the first to the last published instant, unless told."""
+        windows = self.windows
+        after = pd.Timestamp(windows[-1]) + pd.DateOffset(months=1, days=1)
+        first, last = (self._instant(windows[0] if since is None else since), self._instant(until or after))
+        if last <= first:
+            raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
+        return first, last
+
+    def _instant(self, moment: Moment) -> datetime:
+        told = pd.Timestamp(moment)
+        return (told if told.tzinfo is not None else told.tz_localize(self.timezone)).to_pydatetime()
+
+
+def shape(area: Any) -> "BaseGeometry":
+    """One shape in longitude and latitude."""
+    if hasattr(area, "to_crs"):
+        area = getattr(area, "geometry", area)
+        return (area.to_crs("EPSG:4326") if area.crs is not None else area).union_all()
+    if not hasattr(area, "geom_type"):
+        raise OdanonError("an area is a shape of Shapely, or a GeoSeries or GeoDataFrame of GeoPandas")
+    return area

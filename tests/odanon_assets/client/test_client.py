@@ -1,0 +1,136 @@
+"""`odanon.open`: both stores with the rights of a reader, without a pipeline, against what the store itself answers."""
+
+import doctest
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import geopandas
+import matplotlib
+import pandas as pd
+import pytest
+from bundles import accept, bundle
+from shapely import box
+from store_databases import as_role
+
+import odanon
+from odanon.api import Publications
+from odanon.client import publications
+from odanon.errors import OdanonError
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Store
+from odanon_assets.stores.postgis import PostgisStore
+
+DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
+HALF, REST = box(0, 0, 0.5, 1), box(1, 0, 3, 1)
+
+
+@pytest.fixture(params=["embedded", "postgis"])
+def town(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Store, str]:
+    """A store with two days, and where readers find it."""
+    if request.param == "embedded":
+        store, place = EmbeddedStore(tmp_path), str(tmp_path)
+    else:
+        url = request.getfixturevalue("database")
+        store, place = PostgisStore(url), as_role(url, "odanon_reader")
+    for day in DAYS:
+        store.publish(bundle(day=day, rows=9, timezone="Europe/Paris"), accept)
+    return store, place
+
+
+@pytest.fixture
+def published(town: tuple[Store, str]) -> Publications:
+    return odanon.open(town[1])
+
+
+def test_the_catalogue_and_the_tables(town: tuple[Store, str], published: Publications) -> None:
+    store, _ = town
+    assert list(published) == ["town"]
+    assert published.products["windows"].tolist() == [2]
+    product = published["town"]
+    assert product.windows == DAYS
+    assert "town" in repr(published)
+    assert repr(product) == "<town: 2 windows from 2026-03-02 to 2026-03-03>"
+    last = store.released("town", DAYS[1])
+    assert product.manifest()["release_id"] == last
+    rows = product.flows()
+    assert sorted(rows["trips"]) == sorted(store.flows(last)["trips"])
+    assert (rows["local_start"] - rows["time_start"].dt.tz_localize(None) == pd.Timedelta(hours=1)).all()
+    assert product.flows("2026-03-02")["release_id"].unique().tolist() == [store.released("town", DAYS[0])]
+    zones = product.zones().set_index("zone_id").geometry
+    assert zones.geom_equals(store.zones(last).set_index("zone_id").geometry.loc[zones.index]).all()
+    assert zones.crs == "EPSG:4326"
+    assert published.sql("select count(*) as n from flows")["n"].tolist() == [18]
+
+
+def test_estimates_are_those_of_the_store(town: tuple[Store, str], published: Publications) -> None:
+    store, product = town[0], published["town"]
+    span = pd.Timestamp("2026-03-02", tz="Europe/Paris"), pd.Timestamp("2026-03-03", tz="Europe/Paris")
+    found = product.flow(HALF, REST, "2026-03-02", "2026-03-03")
+    assert found == store.flow("town", HALF, REST, *span)
+    assert 0 <= found.low <= found.estimate <= found.high
+    both = product.flow(HALF, REST)
+    assert both.high == pytest.approx(2 * found.high)
+    areas = geopandas.GeoDataFrame(index=["half", "rest"], geometry=[HALF, REST], crs="EPSG:4326")
+    table = product.matrix(areas.to_crs("EPSG:3857")).set_index(["origin", "destination"])
+    assert table.loc[("half", "rest"), "estimate"] == pytest.approx(both.estimate, rel=1e-6)
+    assert product.flow(areas.loc[["half"]].to_crs("EPSG:3857"), REST).estimate == pytest.approx(
+        both.estimate, rel=1e-6
+    )
+    hours = product.profile(HALF, REST, "2026-03-02", "2026-03-04", step="12h")
+    assert hours["estimate"].sum() == pytest.approx(both.estimate)
+    assert hours["local_start"].tolist()[:2] == [pd.Timestamp("2026-03-02"), pd.Timestamp("2026-03-02 12:00")]
+
+
+def test_plots_show_zones_and_bounds(published: Publications, tmp_path: Path) -> None:
+    matplotlib.use("agg")
+    product = published["town"]
+    ax = product.plot()
+    assert len(ax.collections) == 1
+    ax.figure.savefig(tmp_path / "map.png")
+    ax = product.plot_profile(HALF, REST, "2026-03-02", "2026-03-04", step="6h")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["possible", "estimate"]
+    ax.figure.savefig(tmp_path / "profile.png")
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda all_: all_["twon"], "there is no published product 'twon'; there is town"),
+        (lambda all_: all_["town"].flows("2026-03-09"), "no published window that starts on 2026-03-09"),
+        (lambda all_: all_["town"].flow(HALF, REST, "2026-03-03", "2026-03-02"), "give a later `until`"),
+        (lambda all_: all_["town"].flow("downtown", REST), "an area is a shape of Shapely"),
+        (lambda all_: all_.sql("drop table flows"), "quer|refused"),
+    ],
+)
+def test_mistakes_are_one_sentence(published: Publications, ask, sentence: str) -> None:
+    with pytest.raises(OdanonError, match=sentence):
+        ask(published)
+
+
+def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(OdanonError, match="has no folder 'published'"):
+        odanon.open(tmp_path)
+    with pytest.raises(OdanonError, match="not one of PostgreSQL"):
+        odanon.open("mysql://somewhere/odanon")
+
+
+def test_the_folder_of_published_tables_may_be_given_itself(tmp_path: Path) -> None:
+    EmbeddedStore(tmp_path).publish(bundle(rows=9), accept)
+    assert list(odanon.open(tmp_path / "published")) == ["town"]
+
+
+def test_examples_and_no_pipeline(tmp_path: Path) -> None:
+    """The examples in the module, in a process that loads no Dagster."""
+    EmbeddedStore(tmp_path).publish(bundle(rows=9), accept)
+    script = f"""
+import doctest, sys, odanon
+from odanon.client import publications
+found = doctest.testmod(publications, extraglobs={{"odanon": odanon, "folder": {str(tmp_path)!r}}})
+assert found.attempted and not found.failed, found
+assert "dagster" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ, capture_output=True, timeout=120)
+    assert doctest.DocTestFinder().find(publications)
