@@ -16,6 +16,8 @@ _SURE, _POSSIBLE = "#2166ac", "#c6d7e6"
 def draw_profile(profile: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Estimated trips in every step of a profile, between what is certain and what is possible."""
     ax = ax if ax is not None else _figure()
+    from matplotlib.dates import ConciseDateFormatter
+
     at = [
         *profile["local_start"],
         profile["local_start"].iloc[-1] + (profile["time_end"] - profile["time_start"]).iloc[-1],
@@ -23,6 +25,7 @@ def draw_profile(profile: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     low, estimate, high = ([*profile[name], profile[name].iloc[-1]] for name in ("low", "estimate", "high"))
     ax.fill_between(at, low, high, step="post", color=_POSSIBLE, label="possible")
     ax.step(at, estimate, where="post", color=_SURE, label="estimate")
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.set_ylim(bottom=0)
     ax.set_ylabel("trips")
     ax.legend(frameon=False)
