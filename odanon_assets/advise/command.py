@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from odanon.advise.folder import open_folder, write_advice
+from odanon.advise.folder import check_folder, open_folder, write_advice
 from odanon.advise.measure import FIGURES, Method
 from odanon.advise.rows import PeopleRows, table_rows
 from odanon.advise.runner import advice_table, tried
@@ -41,6 +41,7 @@ _TABLES = (".csv", ".parquet")
 _PUBLISHED = ("published", "derived")  # folders of the root that are for readers
 _BINS, _KS, _COARSER = "1h,3h,1d", "5,10,20", 2  # what is tried unless asked otherwise; steps of coarser tiles
 _WIDEST = 1000
+_MOST_STEPS = 6  # between the finest and the coarsest resolution
 T = TypeVar("T")
 
 
@@ -75,7 +76,10 @@ class _Asked:
             return (None,) if own is None else tuple(range(own, max(-1, own - _COARSER - 1), -1))
         if own is None:
             raise OdanonError("--resolutions: the tiles are no H3 cells, so there is one map only; leave it out")
-        return whole_numbers("--resolutions", self.resolutions, 0, 15)
+        asked = whole_numbers("--resolutions", self.resolutions, 0, 15)
+        if max(asked) - min(asked) > _MOST_STEPS:
+            raise OdanonError(f"--resolutions: at most {_MOST_STEPS} steps apart, so that cells can be compared")
+        return asked
 
     def lengths(self, data: PeopleRows) -> Any:
         """The windows to try."""
@@ -121,7 +125,7 @@ def advise(
     Everything in the folder is RESTRICTED: figures of rows of people, to choose by and not to publish.
     """
     asked = _Asked(k, bins, times, resolutions, windows)
-    folder = open_folder(out, [default_root() / name for name in _PUBLISHED])
+    check_folder(out, [default_root() / name for name in _PUBLISHED])
     own: dict[str, Any] = {"algorithm": algorithm, "unit": unit, "suppression": suppression}
     given = {name: value for name, value in own.items() if value is not None}
     if source.path.suffix in _TABLES or source.path.is_file():
@@ -132,6 +136,7 @@ def advise(
             raise OdanonError(f"--{next(iter(given))} is for tables; a product's file says it")
         range_ = first and first.date(), last and last.date()
         data, settings, present, method = _of_product(str(source.path), range_, asked, trial)
+    folder = open_folder(out)
     table = advice_table(_run(data, settings, method, folder), present)
     name = source.path.stem
     write_advice(folder, table, render_advice(f"Advice on {name}", table, FIGURES, _facts(name, data, table, method)))
@@ -193,8 +198,8 @@ def _facts(name: str, data: PeopleRows, table: pd.DataFrame, method: Method) -> 
     resolution = "" if data.resolution is None else f" of H3 resolution {data.resolution}"
     return {
         "byline": f"{name} · {days[0]} to {days[-1]}: {len(days)} day(s){pooled} with trips · finest tiles{resolution}",
-        "summary": f"{len(table)} settings with {method.algorithm}, unit {method.unit}, at most {method.suppression:.0%} of the"
-        " trips left out or told coarsely. Windows that lack days are tried with those that are there.",
+        "summary": f"{len(table)} settings with {method.algorithm}, unit {method.unit}, asked to leave out or tell coarsely at most"
+        f" {method.suppression:.0%} of the trips. Settings that leave out more, because too few travel in a window or a bin, are grey and never on the edge. Windows that lack days are tried with those that are there.",
     }
 
 

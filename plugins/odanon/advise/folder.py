@@ -17,15 +17,21 @@ when the choice is made. What may be published is made by `odanon run` or `odano
 """
 
 
-def open_folder(out: Path, published: Iterable[Path]) -> Path:
-    """A new folder, or one of an earlier advice, that only its owner enters; never one of those that readers see."""
+def check_folder(out: Path, published: Iterable[Path]) -> None:
+    """Refuse a folder that readers see, and one that is neither new nor of an earlier advice."""
     for public in published:
-        if out.resolve().is_relative_to(public.resolve()):
+        if out.resolve().is_relative_to(public.resolve()) or public.resolve().is_relative_to(out.resolve()):
             raise OdanonError(
-                f"{out} lies in {public}, which readers see, and advice is restricted; choose another folder"
+                f"{out} lies in {public} or around it, which readers see, and advice is restricted; choose another folder"
             )
     if out.exists() and not (out / MARKER).exists() and (not out.is_dir() or any(out.iterdir())):
         raise OdanonError(f"{out} holds something else than an earlier advice; give a new folder")
+    if out.is_dir() and any(path.is_symlink() for path in out.iterdir()):
+        raise OdanonError(f"{out} holds links to other places; give a new folder")
+
+
+def open_folder(out: Path) -> Path:
+    """The folder, which only its owner enters."""
     out.mkdir(parents=True, exist_ok=True, mode=0o700)
     out.chmod(0o700)
     (out / MARKER).write_text(_TOLD, encoding="utf-8")

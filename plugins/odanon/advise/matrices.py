@@ -49,7 +49,7 @@ def _matrices(data: PeopleRows, setting: Setting, cell: int, days: list[date], f
     steps = 0 if setting.resolution is None or data.resolution is None else data.resolution - setting.resolution
     minutes = np.tile(setting.minutes, len(kinds))
     days_of_bin = np.repeat([int((types == kind).sum()) for kind in kinds], len(setting.starts))
-    parts = minutes // cell * days_of_bin * CHILDREN ** (2 * steps)
+    parts = minutes // cell * days_of_bin * float(CHILDREN) ** (2 * steps)
     told = tiles.assign(
         bin=number,
         slot=fine["minute"] // cell,

@@ -52,6 +52,7 @@ OWN = (
         best="least",
     ),
 )
+_A_LITTLE = 1e-9
 _METRICS = (Generalisation(measure="trips"), Reconstruction(measure="trips"))
 _TOLD = ("E", "Gbar", "S_share", "coarse_share", "flows")
 FIGURES = (*OWN, *(figure for metric in _METRICS for figure in metric.figures if figure.name in _TOLD))
@@ -94,6 +95,7 @@ def measured(data: PeopleRows, setting: Setting, method: Method, cell: int) -> d
     table = pd.DataFrame(told)
     figures = {name: value for metric in _METRICS for name, value in metric.combine(table).items() if name in _TOLD}
     trips, in_flows = float(table["volume"].sum()), float((table["published"] - table["coarse"]).sum())
+    in_no_flow = 1 - in_flows / trips
     if 0 < float(table["S"].sum()) < setting.k:  # how many fewer than k are is nobody's business
         figures["S_share"] = setting.k / trips
     steps = 0 if data.resolution is None or setting.resolution is None else data.resolution - setting.resolution
@@ -101,6 +103,7 @@ def measured(data: PeopleRows, setting: Setting, method: Method, cell: int) -> d
         "loss": sum(errors) / trips,
         "tiles": figures["Gbar"] * CHILDREN**steps,
         "hours": sum(hours) / in_flows if in_flows else float("nan"),
+        "kept": float(in_no_flow <= method.suppression + _A_LITTLE),
         "thin": len(refusals) / (len(refusals) + published),
         **figures,
     }

@@ -97,7 +97,12 @@ def table_rows(table: TableInput, zone: ZoneInfo) -> PeopleRows:
 
 
 def _instants(column: pd.Series, zone: ZoneInfo, table: TableInput) -> pd.Series:
-    if pd.api.types.is_integer_dtype(column) and column.between(0, 23).all():
+    if pd.api.types.is_numeric_dtype(column):
+        if not (column.between(0, 23) & (column % 1 == 0)).all():
+            raise OdanonError(
+                f"{table.path}: the column of times holds numbers that are no hours from 0 to 23; write instants,"
+                " such as 2026-03-02T08:15"
+            )
         return (SOME_DAY + pd.to_timedelta(column, unit="h")).dt.tz_localize(None).dt.tz_localize(zone)
     try:
         told = pd.to_datetime(column)

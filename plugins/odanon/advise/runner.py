@@ -15,7 +15,9 @@ from odanon.advise.measure import FIGURES, Method, measured
 from odanon.advise.rows import PeopleRows
 from odanon.advise.settings import Setting, cell_minutes
 from odanon.errors import OdanonError
+from odanon.risk.bands import rounded
 
+_DIGITS = 3  # of a figure: more would tell how many trips it is a share of
 _COARSENESS = ("tiles", "loss")  # what the edge of a trade-off is about
 
 
@@ -29,11 +31,21 @@ def tried(
         asked = [rows, cell, data.resolution, asdict(setting), asdict(method), version("odanon")]
         name = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
         path = folder / f"{name[:24]}.json"
-        if not path.exists():
-            made = path.with_suffix(".new")
-            made.write_text(json.dumps(_outcome(data, setting, method, cell)))
+        told = _known(path)
+        if told is None:
+            told, made = _outcome(data, setting, method, cell), path.with_suffix(".new")
+            made.write_text(json.dumps(told))
             made.rename(path)
-        yield setting, json.loads(path.read_text())
+        yield setting, told
+
+
+def _known(path: Path) -> dict[str, Any] | None:
+    """The outcome in a file; none of a file that is not there, or not whole."""
+    try:
+        told: dict[str, Any] = json.loads(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    return told
 
 
 def _outcome(data: PeopleRows, setting: Setting, method: Method, cell: int) -> dict[str, Any]:
@@ -41,7 +53,9 @@ def _outcome(data: PeopleRows, setting: Setting, method: Method, cell: int) -> d
         figures = measured(data, setting, method, cell)
     except OdanonError as error:
         return {"status": "refused", "message": str(error)}
-    return {"status": "done", **{name: value if value == value else None for name, value in figures.items()}}
+    told = {name: rounded(value, _DIGITS) if value == value else None for name, value in figures.items()}
+    told["flows"] = figures["flows"]
+    return {"status": "done", **told, "kept": bool(figures["kept"])}
 
 
 def advice_table(outcomes: Sequence[tuple[Setting, dict[str, Any]]], present: Setting | None) -> pd.DataFrame:
@@ -50,6 +64,7 @@ def advice_table(outcomes: Sequence[tuple[Setting, dict[str, Any]]], present: Se
         {
             **{name: getattr(setting, name) for name in ("k", "window", "bin", "time", "resolution", "label")},
             "present": setting == present,
+            "kept": bool(told.get("kept")),
             "status": told["status"],
             **{figure.name: nan if told.get(figure.name) is None else told[figure.name] for figure in FIGURES},
             "message": told.get("message"),
@@ -63,10 +78,15 @@ def advice_table(outcomes: Sequence[tuple[Setting, dict[str, Any]]], present: Se
 
 
 def _on_edge(table: pd.DataFrame) -> pd.Series:
-    """Whether no other setting of the same k is at least as good in tiles and in loss, and better in one of them."""
-    tiles, loss = (table[name].to_numpy() for name in _COARSENESS)
+    """Whether a setting keeps its budget, and no other one of the same k that does is at least as good in tiles and in loss,
+    and better in one of them.
+
+    A trip that is left out costs 1 and one that is told far too coarsely nearly 2: who leaves out everything would win.
+    """
+    tiles, loss = (table[name].where(table["kept"]).to_numpy() for name in _COARSENESS)
     beaten = [
         bool(((tiles <= t) & (loss <= lost) & ((tiles < t) | (loss < lost))).any())
         for t, lost in zip(tiles, loss, strict=True)
     ]
-    return table[[*_COARSENESS]].notna().all(axis="columns") & ~pd.Series(beaten, index=table.index)
+    known = table[[*_COARSENESS]].notna().all(axis="columns")
+    return known & table["kept"] & ~pd.Series(beaten, index=table.index)

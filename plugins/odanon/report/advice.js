@@ -11,7 +11,12 @@
       ...odanon.look(i),
       points: data.settings
         .filter((setting) => setting[part] === value && setting[x] !== null && setting[y] > 0)
-        .map((setting) => [setting[x], setting[y], [setting.label], ring(setting)]),
+        .map((setting) => [
+          setting[x],
+          setting[y],
+          [setting.label + (setting.kept ? "" : ", beyond its budget")],
+          ring(setting),
+        ]),
     }));
   const plots = [
     ["tiles-loss", "loss", "tiles", "loss", "tiles per trip", number],
@@ -31,7 +36,7 @@
         y: titleY,
         series: shown,
         formatX,
-        formatY: number,
+        formatY: odanon.axisNumber,
       });
     }
   };

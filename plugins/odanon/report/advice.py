@@ -25,7 +25,7 @@ def render_advice(title: str, tried: pd.DataFrame, figures: Sequence[Figure], fa
         table=_table(told, parts, figures),
         legend=text(legend),
     )
-    shown = ["label", "present", "edge", *parts, "in_no_flow", *(figure.name for figure in figures)]
+    shown = ["label", "present", "edge", "kept", *parts, "in_no_flow", *(figure.name for figure in figures)]
     done = told.loc[told["status"] == "done", shown].astype(object)
     data = {"settings": done.where(done.notna(), None).to_dict("records"), "parts": parts}
     return build_page(title, body, data, SCRIPTS)
@@ -49,5 +49,6 @@ def _row(row: Mapping[Any, Any], parts: Mapping[str, str], figures: Sequence[Fig
         why = f"{row['status']}: {row['message']}"
         return f'<tr>{named}<td colspan="{len(figures)}" class="why">{text(why)}</td></tr>'
     cells = "".join(f"<td>{text(figure.in_words(row[figure.name]))}</td>" for figure in figures)
-    classes = " ".join(name for name in ("present", "edge") if row[name])
+    marks = {"present": row["present"], "edge": row["edge"], "over": not row["kept"]}
+    classes = " ".join(name for name, is_so in marks.items() if is_so)
     return f'<tr class="{classes}">{named}{cells}</tr>'

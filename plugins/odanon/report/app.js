@@ -179,11 +179,17 @@
 
   // --- timeline ---
   const starts = bins.map((bin) => Date.parse(bin.start.replace("Z", ":00Z")));
-  const width = Math.min(...starts.slice(1).map((start, i) => start - starts[i]));
-  const at = starts.map((start) => (bins.length > 1 ? Math.round((start - starts[0]) / width) : 0));
-  const uneven = bins.some((bin) => bin.hours);
-  const wide = uneven ? bins.map((bin) => (bin.hours * 3600e3) / width) : null; // in slots
-  const slots = at.at(-1) + (wide ? Math.max(1, Math.round(wide.at(-1))) : 1);
+  const uneven = bins.some((bin) => bin.hours); // of different lengths: compared by the hour
+  const onClock = uneven && !data.told; // bins of several days lie side by side instead
+  const hour = 3600e3;
+  const width = onClock
+    ? Math.min(...bins.map((bin) => bin.hours)) * hour
+    : Math.min(...starts.slice(1).map((start, i) => start - starts[i]));
+  const places = starts.map((start) => (bins.length > 1 ? (start - starts[0]) / width : 0)); // in slots
+  const wide = onClock ? bins.map((bin) => (bin.hours * hour) / width) : null;
+  const at = onClock || data.told ? bins.map((_, i) => i) : places.map(Math.round); // steps of the slider
+  const steps = at.at(-1) + 1;
+  const slots = onClock ? places.at(-1) + wide.at(-1) : steps;
   const timePlot = odanon.bars(byId("trips-per-bin"));
   const showTime = () => {
     const pair =
@@ -210,7 +216,7 @@
       height: 120,
       format: odanon.axisNumber,
       labels: bins.map((bin) => bin.label),
-      at,
+      at: onClock ? places : at,
       slots,
       wide,
       marked,
@@ -230,7 +236,8 @@
       ],
       pick: (i) => choose({ bin: i === state.bin ? -1 : i }),
     });
-    byId("when").value = `${when()}: ${count(sum(rows.map((row) => row.trips)), "trip", "trips")}`;
+    const total = Math.round(10 * sum(rows.map((row) => row.trips))) / 10; // parts of rows are rounded
+    byId("when").value = `${when()}: ${count(total, "trip", "trips")}`;
     byId("time").value = at[Math.max(0, state.bin)];
     byId("time").classList.toggle("idle", state.bin < 0);
     byId("time").setAttribute("aria-valuetext", when());
@@ -394,8 +401,8 @@
   onEach("#time", "keydown", stop);
 
   byId("all-times").textContent = wholeWindow;
-  byId("time").max = slots - 1;
-  byId("time").style.setProperty("--slots", slots);
+  byId("time").max = steps - 1;
+  byId("time").style.setProperty("--slots", steps);
   document.querySelector(".timeline").hidden = bins.length < 2;
   byId("segment").append(
     el("option", { value: -1 }, "all together"),

@@ -56,7 +56,8 @@ def encode_release(
         columns = columns.drop(columns=["spread", "rest"])  # of flows alone, what is spread are the trips
     return {
         "zones": encode_zones(used),
-        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told, () if told else _hours(flows)),
+        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told, _hours(flows)),
+        **({"told": True} if told else {}),
         **({} if spans is None else {"spans": spans}),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
@@ -107,6 +108,22 @@ def _hours(flows: pd.DataFrame) -> Sequence[float]:
     ends = pd.to_datetime(flows["time_end"], utc=True).groupby(flows["time_start"]).max()
     hours = ((ends - pd.DatetimeIndex(ends.index)) / timedelta(hours=1)).round(2).tolist()
     return hours if len(set(hours)) > 1 and not ends.isna().any() else ()
+
+
+def _told_hours(starts: pd.DatetimeIndex, told: Sequence[Mapping[str, Any]]) -> Sequence[float]:
+    """Hours of the clock on all days of each time bin; nothing where all are of one length, or it is not known of some."""
+
+    def clock(text: str) -> float:
+        hours, minutes = map(int, text.split(":"))
+        return hours + minutes / 60
+
+    known = {
+        pd.Timestamp(each["time_bin"]): round((clock(each["until"]) - clock(each["since"])) * each["days"], 2)
+        for each in told
+        if each["days"]
+    }
+    hours = [known.get(start, 0.0) for start in starts]
+    return hours if len(set(hours)) > 1 and all(hours) else ()
 
 
 def _span(start: datetime, end: datetime) -> str:
@@ -178,10 +195,12 @@ def encode_bins(
     """
     if told:
         named = {pd.Timestamp(each["time_bin"]): _span_of(each) for each in told}
-        return [
+        hours = _told_hours(starts, told)
+        shown = [
             {"start": f"{start:%Y-%m-%dT%H:%MZ}", "label": named.get(start, f"{start:%d %b %H:%MZ}")}
             for start in starts
         ]
+        return [{**each, "hours": long} for each, long in zip(shown, hours, strict=True)] if hours else shown
     local = starts.tz_convert(timezone)
     pattern = "%H:%M"
     if local.normalize().nunique() > 1:

@@ -42,9 +42,12 @@
       );
     }
     const long = (i) => slot * (spec.wide ? spec.wide[i] : 1);
-    const gap = Math.max(slot - 64 * spec.series.length, Math.min(10, slot * 0.18));
+    const gap = spec.wide
+      ? Math.min(4, slot * 0.18)
+      : Math.max(slot - 64 * spec.series.length, Math.min(10, slot * 0.18));
     const widest = Math.max(...spec.labels.map((label) => label.length)) * 6.4 + 8;
     const every = Math.ceil(widest / slot);
+    let free = -Infinity; // where the next label of bars of different widths may stand
     spec.labels.forEach((label, i) => {
       const group = svg("g", { class: spec.pick ? "pick" : null });
       const bar = (long(i) - gap) / spec.series.length;
@@ -73,7 +76,9 @@
       if (spec.pick) group.addEventListener("click", () => spec.pick(i));
       picture.append(group);
       const place = spec.at ? spec.at[i] : i;
-      if (place % every === 0)
+      const isFree = spec.wide ? x(i) >= free : place % every === 0;
+      if (isFree) free = x(i) + widest;
+      if (isFree)
         picture.append(
           svg(
             "text",

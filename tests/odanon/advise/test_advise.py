@@ -14,7 +14,7 @@ import pytest
 from shapely import box
 
 from odanon.advise import runner
-from odanon.advise.folder import MARKER, open_folder
+from odanon.advise.folder import MARKER, check_folder, open_folder
 from odanon.advise.measure import Method, measured
 from odanon.advise.rows import PeopleRows, table_rows
 from odanon.advise.runner import advice_table, tried
@@ -113,6 +113,31 @@ def test_rows_of_zones_that_the_map_lacks_are_left_out_if_so_asked(tmp_path: Pat
         table_rows(table, UTC)
 
 
+@pytest.mark.parametrize("numbers", [[1_772_438_400, 1_772_442_000], [7.5, 8.0], [8, 24]])
+def test_numbers_that_are_no_hours_are_refused(tmp_path: Path, numbers: list[float]) -> None:
+    pd.DataFrame({"origin": [A, B], "destination": [B, A], "start": numbers}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(OdanonError, match="numbers that are no hours from 0 to 23"):
+        table_rows(TableInput(path=tmp_path / "t.parquet", time="start"), UTC)
+
+
+def test_whole_hours_may_be_written_as_any_numbers(tmp_path: Path) -> None:
+    pd.DataFrame({"origin": [A, B], "destination": [B, A], "start": [8.0, 23.0]}).to_parquet(tmp_path / "t.parquet")
+    found = table_rows(TableInput(path=tmp_path / "t.parquet", time="start"), UTC)
+    assert found.rows["minute"].tolist() == [8 * 60, 23 * 60]
+
+
+def test_figures_have_few_digits_and_a_setting_says_whether_it_keeps_its_budget(
+    data: PeopleRows, tmp_path: Path
+) -> None:
+    settings = Grid(("day",), (HOURS, DAYS), (False,), (7,), (20,)).settings()
+    thin, whole = (told for _, told in tried(data, settings, Method(), tmp_path / "settings"))
+    assert (thin["kept"], whole["kept"]) == (False, True)
+    for told in (thin, whole):
+        assert all(
+            float(f"{told[name]:.3g}") == told[name] for name in ("loss", "E", "S_share", "coarse_share", "tiles")
+        )
+
+
 def test_a_window_in_which_too_few_travel_is_left_out_whole_and_the_others_are_told() -> None:
     setting = Setting("day", DAYS, False, 7, 5)
     found = measured(small((0, 8, 30), (1, 8, 6), (2, 8, 4)), setting, Method(), 1440)
@@ -144,13 +169,16 @@ def test_the_edge_is_what_no_setting_of_the_same_k_beats(tmp_path: Path) -> None
     settings = Grid(("day", "week"), (HALVES, DAYS), (False,), (7,), (5, 10)).settings()
     figures = [(2, 0.9), (3, 0.5), (3, 0.6), (4, 0.4)]  # tiles and loss, for k = 5 and again for 10
     told = [
-        {"status": "done", "tiles": tiles * setting.k, "loss": loss}
+        {"status": "done", "tiles": tiles * setting.k, "loss": loss, "kept": True}
         for setting, (tiles, loss) in zip(settings, np.repeat(figures, 2, axis=0), strict=True)
     ]
     table = advice_table(list(zip(settings, told, strict=True)), settings[3])
     assert table.groupby("k")["edge"].sum().to_dict() == {5: 3, 10: 3}
     assert table.loc[~table["edge"], "loss"].tolist() == [0.6, 0.6]
     assert table.loc[table["present"], "label"].tolist() == [settings[3].label]
+    none = {"status": "done", "tiles": 2, "loss": 0.3, "kept": False}
+    with_none = advice_table([*zip(settings[1:], told[1:], strict=True), (settings[0], none)], None)
+    assert not with_none.loc[with_none["label"] == settings[0].label, "edge"].any()
 
 
 def test_what_was_tried_is_not_tried_again_and_a_refusal_is_a_result(
@@ -159,6 +187,9 @@ def test_what_was_tried_is_not_tried_again_and_a_refusal_is_a_result(
     settings = Grid(("week",), (DAYS,), (False,), (7,), (5, 400)).settings()
     first = list(tried(data, settings, Method(), tmp_path / "settings"))
     assert [told["status"] for _, told in first] == ["done", "refused"]
+    (broken,) = [path for path in (tmp_path / "settings").iterdir() if "refused" in path.read_text()]
+    broken.write_text(broken.read_text()[:9])
+    assert list(tried(data, settings, Method(), tmp_path / "settings")) == first
     monkeypatch.setattr(runner, "measured", _never)
     assert list(tried(data, settings, Method(), tmp_path / "settings")) == first
     with pytest.raises(AssertionError):
@@ -170,19 +201,27 @@ def _never(*_: object) -> dict[str, float]:
 
 
 def test_the_folder_is_marked_and_only_its_owner_enters(tmp_path: Path) -> None:
-    out = open_folder(tmp_path / "advice", [tmp_path / "published"])
+    out = open_folder(tmp_path / "advice")
     assert out.stat().st_mode & 0o777 == 0o700
     assert (out / MARKER).read_text().startswith("RESTRICTED: made from rows of people, not for publication")
-    assert open_folder(out, []) == out
+    check_folder(out, [tmp_path / "published"])
+    assert open_folder(out) == out
 
 
 def test_advice_is_never_written_among_what_readers_see_nor_over_other_files(tmp_path: Path) -> None:
     with pytest.raises(OdanonError, match=r"which readers see, and advice is restricted"):
-        open_folder(tmp_path / "published" / "town" / ".." / "advice", [tmp_path / "published"])
+        check_folder(tmp_path / "published" / "town" / ".." / "advice", [tmp_path / "published"])
+    with pytest.raises(OdanonError, match=r"or around it, which readers see"):
+        check_folder(tmp_path, [tmp_path / "published"])
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / MARKER).touch()
+    (tmp_path / "linked" / "settings").symlink_to(tmp_path)
+    with pytest.raises(OdanonError, match=r"holds links"):
+        check_folder(tmp_path / "linked", [])
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").touch()
     with pytest.raises(OdanonError, match=r"holds something else"):
-        open_folder(tmp_path / "mine", [])
+        check_folder(tmp_path / "mine", [])
     assert not (tmp_path / "published").exists()
 
 

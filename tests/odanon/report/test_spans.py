@@ -99,6 +99,7 @@ def test_rows_of_types_of_days_are_spread_by_the_days_behind_them(small_release)
         "Saturdays 00:00–12:00",
         "Saturdays 12:00–24:00",
     ]
+    assert [each["hours"] for each in data["bins"]] == [48, 48, 12, 12]  # on all of their days
     rows = pd.DataFrame(data["flows"])
     by_bin = rows[rows["span"] == 0].groupby("bin")["trips"].sum()
     assert by_bin.to_numpy() == pytest.approx(told.loc[whole, "trips"].sum() * pd.Series([4, 4, 1, 1]) / 10, rel=1e-2)

@@ -71,7 +71,7 @@ def test_the_present_setting_of_a_product_costs_what_its_release_does(folder: Pa
     present = table[table["present"]].iloc[0]
     assert present["label"] == present_setting(product).label
     names = ["E", "Gbar", "S_share", "coarse_share", "flows"]
-    assert present[names].to_dict() == pytest.approx({name: door[name] for name in names})
+    assert present[names].to_dict() == pytest.approx({name: door[name] for name in names}, rel=0.006)
     assert set(table["window"]) == {"day", "week"}
     assert "RESTRICTED" in shown
     assert not [line for line in shown.splitlines() if "person " in line]
