@@ -209,8 +209,8 @@ def encode_bins(
     twice = labels.duplicated(keep=False)  # the repeated hour when summer time ends
     labels = labels.where(~twice, labels + local.strftime(" (UTC%z)"))
     stamps = starts.strftime("%Y-%m-%dT%H:%MZ")
-    named = [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
-    return [{**each, "hours": long} for each, long in zip(named, hours, strict=True)] if hours else named
+    called = [{"start": start, "label": label} for start, label in zip(stamps, labels, strict=True)]
+    return [{**each, "hours": long} for each, long in zip(called, hours, strict=True)] if hours else called
 
 
 def _span_of(told: Mapping[str, Any]) -> str:
