@@ -15,7 +15,8 @@ from pathlib import Path
 import odanon
 import odanon_assets
 
-EXTRAS = {"dagster_k8s", "holidays", "opendp", "openlineage", "pyspark"}  # there when the build was asked for them
+# There when the build was asked for them.
+EXTRAS = {"dagster_k8s", "holidays", "matplotlib", "opendp", "openlineage", "openmatrix", "pyspark"}
 PROGRAMS = ("odanon.cli", "dagster._cli", "dagster._daemon.cli", "dagster_webserver.cli", "dagster_webserver.app")
 STORAGE = ("dagster_postgres",)  # named in deploy/dagster.yaml
 DAY = ("duckdb", "geopandas", "h3", "numba", "scipy.sparse.csgraph", "shapely")
