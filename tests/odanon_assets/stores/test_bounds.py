@@ -1,5 +1,6 @@
 """Bounds of estimates: what was published lies between them, whatever areas and times are asked; both stores and Python agree."""
 
+import os
 from datetime import UTC, date, datetime, timedelta
 
 import geopandas
@@ -20,6 +21,7 @@ from odanon_assets.stores.interface import PROFILE_COLUMNS, Act, Estimate, Store
 from odanon_assets.stores.postgis import PostgisStore
 
 DAYS = [date(2026, 3, 30) + timedelta(days=n) for n in range(3)]
+EXAMPLES = 100 if os.environ.get("ODANON_STRESS") else 5  # a profile is a question for each of its steps
 TOWNS = [Town.of(seed, day) for seed, day in zip((2, 3, 6), DAYS, strict=True)]
 SOME = st.lists(st.integers(0, 15), min_size=1, max_size=16, unique=True)
 TIME = st.tuples(st.integers(0, HALVES), st.integers(0, HALVES)).filter(lambda t: t[0] < t[1])
@@ -85,7 +87,7 @@ def evenly(
     return [town.expected(town.asked(origins, destinations, halves)) for halves in asked]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=EXAMPLES)
 @given(town=st.sampled_from(TOWNS), origins=SOME, destinations=SOME, step=st.sampled_from([2, 3]))
 def test_a_profile_tells_the_same_step_by_step_and_says_how_long_its_rows_are(
     stores: tuple[Store, Store], town: Town, origins: list[int], destinations: list[int], step: int
@@ -104,7 +106,7 @@ def test_a_profile_tells_the_same_step_by_step_and_says_how_long_its_rows_are(
             assert told == pytest.approx(town.hours(town.asked(origins, destinations, each)), nan_ok=True)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=EXAMPLES)
 @given(town=st.sampled_from(TOWNS), origins=SOME, destinations=SOME)
 def test_flows_that_follow_their_surroundings_keep_their_trips_and_bounds(
     stores: tuple[Store, Store], town: Town, origins: list[int], destinations: list[int]
