@@ -82,9 +82,9 @@ def _text(rows: pd.DataFrame, shape: Shape) -> str:
         return inert(_plain(rows)).to_csv(index=False, lineterminator="\n")
     if shape is Shape.json:
         return _plain(rows).to_json(orient="records", lines=True, date_format="iso", force_ascii=False)
-    console = Console(width=_WIDEST, color_system=None)
+    console, table = Console(width=_WIDEST, color_system=None), _table(rows)
     with console.capture() as captured:
-        console.print(_table(rows), width=console.measure(_table(rows)).maximum)
+        console.print(table, width=console.measure(table).maximum)
     return captured.get()
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from odanon.anonymizers.atg.forest import largest_size
+from odanon.anonymizers.atg.forest import largest_size, top_multiplier
 from odanon.anonymizers.atg.search import Found, Line, search
 from odanon.anonymizers.lattice import kernels
 from odanon.anonymizers.lattice.arrays import Axis, Products
@@ -101,7 +101,7 @@ class Lattice:
         """The limit; in a whole lattice no saving of tiles, nor of time, pays for one trip at this multiplier."""
         if not self.is_whole:
             return float(self.limit)
-        return float(self.problem.volume * (largest_size(self.problem) + int(max(self.slices.lengths))) + 1)
+        return top_multiplier(self.problem) + float(self.problem.volume * int(max(self.slices.lengths)))
 
     def in_loss(self, price: float) -> Costs:
         """Trips spread to the wrong cells, plus `price` for every tile of a trip.
