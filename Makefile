@@ -2,7 +2,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -27,7 +26,7 @@ $(STAMP): $(VENV)/.packages $(KERNELS)
 	@touch $@
 
 $(VENV)/.packages: pyproject.toml requirements.lock deploy/setup/environment.sh
-	@deploy/setup/environment.sh $(PYTHON) $(VENV)
+	@deploy/setup/environment.sh $(VENV) $(PYTHON)
 	@touch $@
 
 demo: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Simulate a city and publish three days of it on the embedded store

@@ -34,12 +34,20 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODANON_ROOT", str(tmp_path / "store"))
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with three days, and in `out` all of it in every format."""
+    folder = tmp_path_factory.mktemp("exported")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ODANON_ROOT", str(folder / "store"))
+        store = filled(EmbeddedStore(folder / "store"))
+        assert export(store, "town", folder / "out", ALL, None, None, own_zones()) == 3
+    return folder
+
+
 @pytest.fixture
-def exported(tmp_path: Path) -> Path:
-    assert (
-        export(filled(EmbeddedStore(tmp_path / "store")), "town", tmp_path / "out", ALL, None, None, own_zones()) == 3
-    )
-    return tmp_path / "out"
+def exported(place: Path) -> Path:
+    return place / "out"
 
 
 def test_both_stores_export_the_same_bytes(exported: Path, tmp_path: Path, database: str) -> None:
@@ -56,8 +64,8 @@ def test_both_stores_export_the_same_bytes(exported: Path, tmp_path: Path, datab
         assert (exported / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
 
 
-def test_an_export_can_be_made_again_byte_by_byte(exported: Path, tmp_path: Path) -> None:
-    export(EmbeddedStore(tmp_path / "store"), "town", tmp_path / "again", ALL, None, None, own_zones())
+def test_an_export_can_be_made_again_byte_by_byte(exported: Path, place: Path, tmp_path: Path) -> None:
+    export(EmbeddedStore(place / "store"), "town", tmp_path / "again", ALL, None, None, own_zones())
     for path in exported.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
@@ -121,8 +129,8 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "out" / "zones.parquet")["zone_id"].tolist() == names  # only CSV is opened so
 
 
-def test_a_range_is_taken_and_mistakes_get_a_sentence(exported: Path, tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "store")
+def test_a_range_is_taken_and_mistakes_get_a_sentence(exported: Path, place: Path, tmp_path: Path) -> None:
+    store = EmbeddedStore(place / "store")
     assert export(store, "town", tmp_path / "one", [Format.csv], DAYS[1], DAYS[1]) == 1
     with pytest.raises(OdanonError, match="is not empty"):
         export(store, "town", exported, [Format.csv], None, None)
