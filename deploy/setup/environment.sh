@@ -24,4 +24,4 @@ fi
 echo "Creating $venv and installing the locked versions (a few minutes the first time) ..."
 # An interrupted first try leaves a Python without pip; venv then completes it.
 "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$venv"
-"$(dirname "$0")/pip.sh" "$venv" -c requirements.lock -e '.[dev,dp]'
+"$(dirname "$0")/pip.sh" "$venv" -c requirements.lock -e '.[dev]'

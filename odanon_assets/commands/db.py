@@ -9,6 +9,7 @@ from odanon.errors import OdanonError
 from odanon_assets.stores import schema
 
 PANEL = ("Stores", 9)
+NEEDS = "postgis"
 UrlVariable = Annotated[
     str, typer.Option("--url-from", help="Environment variable that holds the database URL (never the URL itself).")
 ]

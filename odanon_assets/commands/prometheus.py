@@ -12,6 +12,7 @@ from odanon_assets.platform.launch import open_instance
 from odanon_assets.platform.prometheus import broken_samples, exposition, product_samples
 
 PANEL = ("Run and watch", 4)
+NEEDS = "pipeline"
 
 
 def prometheus(

@@ -21,6 +21,7 @@ from odanon_assets.platform.launch import DayResult, days_between, run_days
 from odanon_assets.watch.progress import listening
 
 PANEL = ("Run and watch", 1)
+NEEDS = "pipeline"
 _MOST_WARNINGS = 20
 _TRY_AGAIN = "change the product file or repair the source and try again; a trial leaves nothing behind that binds you"
 

@@ -18,6 +18,7 @@ from odanon_assets.platform.launch import open_instance
 from odanon_assets.status.days import DayStatus, day_statuses
 
 PANEL = ("Run and watch", 2)
+NEEDS = "pipeline"
 _COLOURS = {"published": "green", "failed": "red", "waiting": "yellow", "late": "yellow", "trial": "cyan"}
 
 

@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
+from odanon.extras import remedy
 from odanon.model.window import window_instants
 from odanon.product import Product
 from odanon_assets.chain.day import Checked, Event, Made, Stopped
@@ -65,7 +66,7 @@ class Lineage:
         try:
             from openlineage.client import OpenLineageClient
         except Exception:
-            return "the client is missing or broken; pip install 'odanon[openlineage]'"
+            return f"the client is missing or broken; {remedy('openlineage')}"
         trouble = [f"the collector did not answer within {PATIENCE_S} s"]
 
         def send() -> None:

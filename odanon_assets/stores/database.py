@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import psycopg2
-
 from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
+from odanon.extras import needed_by
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, CursorResult, Engine
@@ -30,7 +29,8 @@ _OWN_WORDS = re.compile(
 
 def address_of(url: str) -> str:
     """Which database a URL means, without its user and secrets."""
-    from sqlalchemy import make_url
+    with needed_by("a database"):
+        from sqlalchemy import make_url
 
     parts = make_url(url)
     return f"database {parts.host}:{parts.port}/{parts.database}"
@@ -46,13 +46,15 @@ def _engine(url: "URL") -> "Engine":
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    # No pool: every block has its own connection, so that a crash or a fork leaves none behind.
-    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_DRIVER)
+    with needed_by("a database"):
+        # No pool: every block has its own connection, so that a crash or a fork leaves none behind.
+        return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_DRIVER)
 
 
 def _psycopg2_url(url: str) -> "URL":
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
+    with needed_by("a database"):
+        from sqlalchemy import make_url
+        from sqlalchemy.exc import ArgumentError
 
     try:
         parsed = make_url(url)
@@ -66,14 +68,16 @@ def _psycopg2_url(url: str) -> "URL":
 @contextmanager
 def transaction(url: str) -> Iterator["Connection"]:
     """A connection in one transaction: committed when the block ends well, rolled back otherwise."""
-    with scrubbed(), engine_of(url).begin() as connection:
+    engine = engine_of(url)
+    with scrubbed(), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def reading(url: str) -> Iterator["Connection"]:
     """A connection in a read-only transaction that is rolled back: some functions write in spite of the first."""
-    with scrubbed(), engine_of(url).connect() as connection:
+    engine = engine_of(url)
+    with scrubbed(), engine.connect() as connection:
         execute(connection, "SET TRANSACTION READ ONLY")
         yield connection
 
@@ -97,9 +101,10 @@ def scrubbed() -> Iterator[None]:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
+    from psycopg2 import Error
     from sqlalchemy.exc import SQLAlchemyError
 
-    return SQLAlchemyError, psycopg2.Error
+    return SQLAlchemyError, Error
 
 
 def _blank(error: BaseException) -> None:

@@ -1,6 +1,7 @@
 """What the error of a database means: its SQLSTATE as far as it can be told, and whether another try may succeed."""
 
 import re
+import sys
 
 from odanon.errors import OdanonError, OutageError
 
@@ -29,13 +30,12 @@ def sqlstate(error: BaseException) -> str:
 
     Of other databases than PostgreSQL only a lost connection is known, as far as SQLAlchemy knows it.
     """
-    import psycopg2
-
+    driver = sys.modules.get("psycopg2")  # whoever has an error of its has imported it
     original = getattr(error, "orig", None) or error
     code = getattr(original, "pgcode", None)
     if code is not None:
         return str(code)
-    if isinstance(original, psycopg2.OperationalError | psycopg2.InterfaceError):
+    if driver is not None and isinstance(original, (driver.OperationalError, driver.InterfaceError)):
         return next((kind for kind, words in _REFUSALS.items() if words.search(str(original))), "08")
     return "08" if getattr(error, "connection_invalidated", False) else ""
 

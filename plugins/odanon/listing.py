@@ -1,8 +1,9 @@
 """The commands that installed packages offer (entry points `odanon.commands`), listed without importing any of them.
 
 What `odanon --help` says of a command is read from its source: the first paragraph of its docstring (or the `help` of a
-Typer app) and the constant `PANEL`, the panel it stands in and its place there. A command is imported when it is called:
-the help tells what its source shows to be broken, and the call whatever else is.
+Typer app), the constant `PANEL`, the panel it stands in and its place there, and `NEEDS`, the extra without which it does
+not work. A command is imported when it is called: the help tells what its source shows to be broken, and the call whatever
+else is.
 """
 
 import ast
@@ -15,6 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from odanon.errors import OdanonError
+from odanon.extras import MissingExtraError, is_installed, needed_by, remedy
 from odanon.offered import AMBIGUOUS, TAKEN, offered, packages
 
 GROUP = "odanon.commands"
@@ -45,7 +47,10 @@ class Offer:
         if len(self.points) > 1:
             raise self.broken(AMBIGUOUS)
         try:
-            return self.points[0].load()
+            with needed_by(f"`odanon {self.name}`"):
+                return self.points[0].load()
+        except MissingExtraError:
+            raise
         except (Exception, SystemExit) as error:
             raise self.broken("it cannot be imported", error) from error
 
@@ -83,9 +88,11 @@ def listing(offer: Offer) -> Listing:
 
 def _read(point: EntryPoint) -> Listing:
     *packages, module = _sources(point.module)
+    name, needs = point.attr.partition(".")[0], _needs(module)
+    if needs and not is_installed(needs):
+        return Listing(f"{_first_paragraph(_help(module, name))} (`{remedy(needs)}`)", *_place(module))
     for source in (*packages, module):
         _check_imports(source)
-    name = point.attr.partition(".")[0]
     if not _defines(module, name):
         raise _BrokenError(f"{point.module} defines no {name!r}")
     return Listing(_first_paragraph(_help(module, name)), *_place(module))
@@ -157,6 +164,14 @@ def _place(source: ast.Module) -> tuple[str, int]:
         case ast.Tuple(elts=[ast.Constant(value=str(panel)), ast.Constant(value=int(place))]):
             return panel, place
     return _UNPLACED
+
+
+def _needs(source: ast.Module) -> str | None:
+    """The extra that a command cannot do without, `NEEDS = "pipeline"`."""
+    match _assigned(source, "NEEDS"):
+        case ast.Constant(value=str(extra)):
+            return extra
+    return None
 
 
 def _assigned(source: ast.Module, name: str) -> ast.expr | None:

@@ -1,8 +1,9 @@
 """What installed packages offer under a name: a name of ours is never theirs."""
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
 
 OURS = "odanon"
 TAKEN = "the name belongs to odanon; rename it"
@@ -20,9 +21,14 @@ class Offered:
 def offered(group: str) -> dict[str, Offered]:
     """Everything of a group by name; who offers a class of another package offers it in its own name."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value, _package(point))):
+    for point in sorted(_installed(tuple(sys.path)).select(group=group), key=lambda point: (point.name, point.value, _package(point))):
         found.setdefault(point.name, {})[point.value, _package(point)] = point
     return {name: _decided(tuple(points.values())) for name, points in found.items()}
+
+
+@lru_cache(maxsize=1)  # all distributions are looked through for one group as for all
+def _installed(path: tuple[str, ...]) -> EntryPoints:
+    return entry_points()
 
 
 def _decided(points: tuple[EntryPoint, ...]) -> Offered:

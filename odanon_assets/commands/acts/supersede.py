@@ -24,6 +24,7 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act, Standing, Store
 
 PANEL = ("Stores", 6)
+NEEDS = "pipeline"
 _SHOWN = {"flows": "flows", "trips_published": "trips"}  # figures of manifests
 _DIGITS = 2  # so that a few people more or less do not show
 

@@ -16,6 +16,7 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act
 
 PANEL = ("Stores", 7)
+NEEDS = "pipeline"
 
 
 def withdraw(

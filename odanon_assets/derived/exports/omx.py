@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.extras import needed_by
 from odanon.geo.layerfiles import read_layer
 from odanon_assets.derived.exports.tables import Published
 from odanon_assets.stores.interface import Store
@@ -48,10 +49,8 @@ def read_zones(path: Path, column: str) -> OwnZones:
 
 def omx(store: Store, zones: OwnZones, published: Published, folder: Path) -> None:
     """Write the estimated trips between zones: a matrix for each time bin, `total`, and the ids under the lookup `zone_id`."""
-    try:
+    with needed_by("the format omx"):
         import openmatrix
-    except ImportError:
-        raise OdanonError("the format omx needs the package openmatrix; install odanon[omx]") from None
     size = len(zones.ids)
     total = np.zeros((size, size))
     with openmatrix.open_file(str(folder / f"{published.product}.omx"), "w") as file:

@@ -1,10 +1,10 @@
-"""Pictures of what is published, with Matplotlib (`pip install odanon[plot]`): bounds are drawn as what they are, a band."""
+"""Pictures of what is published, with Matplotlib (`pip install 'odanon[plot]'`): bounds are drawn as what they are, a band."""
 
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from odanon.errors import OdanonError
+from odanon.extras import needed_by
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -48,8 +48,6 @@ def draw_departures(flows: pd.DataFrame, zones: "GeoDataFrame", ax: "Axes | None
 
 
 def _figure() -> Any:
-    try:
+    with needed_by("a plot"):
         from matplotlib import pyplot
-    except ImportError:
-        raise OdanonError("plots need Matplotlib; install it with `pip install odanon[plot]`") from None
     return pyplot.subplots(figsize=(8, 5), layout="constrained")[1]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from odanon.engines.points import EVENTS, POINTS, Collected, bucket_name, collect_bucket, deal_points
 from odanon.errors import OdanonError
+from odanon.extras import needed_by
 from odanon.plugin import parameter, plugin
 
 if TYPE_CHECKING:
@@ -97,10 +98,8 @@ class Spark:
 
     def _session(self) -> "SparkSession":
         """The session of this process, started when first asked for."""
-        try:
+        with needed_by("the engine spark"):
             from pyspark.sql import SparkSession
-        except ImportError:
-            raise OdanonError("engine spark needs pyspark; run: pip install 'odanon[spark]'") from None
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {
             "spark.ui.enabled": "false",  # it has no login

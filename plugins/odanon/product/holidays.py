@@ -4,16 +4,16 @@ from collections.abc import Collection
 from datetime import date
 from functools import cache
 
+from odanon.extras import needed_by
+
 
 @cache
 def public_holidays(country: str | None, year: int) -> Collection[date]:
     """The dates of a year; none without a country. `FR` names one, `DE-BY` a part of one."""
     if country is None:
         return frozenset()
-    try:
+    with needed_by("calendar.country"):
         import holidays
-    except ImportError:
-        raise ValueError("calendar.country needs the package holidays; pip install 'odanon[holidays]'") from None
     name, _, part = country.partition("-")
     try:
         return frozenset(holidays.country_holidays(name, subdiv=part or None, years=year))

@@ -13,6 +13,7 @@ from pydantic import field_validator
 
 from odanon.databases import advice, error_type, sqlstate
 from odanon.errors import OdanonError
+from odanon.extras import needed_by
 from odanon.plugin import parameter, plugin
 from odanon.reading.persons import SpelledIds
 from odanon.traces.recordings import Recordings
@@ -71,7 +72,8 @@ class Sql(SpelledIds, Recordings):
         return sorted(f"{_place(url, address)} {table}" for address in _addresses(url) for table in tables)
 
     def _url(self) -> "URL | None":
-        import sqlalchemy
+        with needed_by("the source sql"):
+            import sqlalchemy
 
         try:
             return sqlalchemy.make_url(os.environ.get(self.url_variable, ""))
@@ -95,7 +97,8 @@ class Sql(SpelledIds, Recordings):
                 yield rows
 
     def _run(self, query: str, parameters: dict[str, Any]) -> Iterator[pd.DataFrame]:
-        import sqlalchemy
+        with needed_by("the source sql"):
+            import sqlalchemy
 
         url = os.environ.get(self.url_variable)
         if not url:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from odanon.anonymizers.anonymizer import Anonymizer
 from odanon.anonymizers.noise.noisy import noisy_release
 from odanon.errors import OdanonError
+from odanon.extras import needed_by
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -103,10 +104,8 @@ class Noise:
 
     def measurement(self) -> Any:
         """The mechanism, which knows what it costs."""
-        try:
+        with needed_by("user-dp"):
             import opendp.prelude as dp
-        except ImportError:
-            raise OdanonError("user-dp needs OpenDP; run `pip install odanon[dp]`") from None
         dp.enable_features("contrib")
         counts = dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64"))
         distance = dp.l01inf_distance(dp.absolute_distance(T="i64"))
