@@ -10,6 +10,8 @@ from typer.main import get_group
 
 from odanon.errors import OdanonError, one_line
 from odanon.listing import PANELS, Offer, listing, offers
+from odanon.offered import OURS
+from odanon.outline import outlined
 
 _MARKUP: Literal["markdown"] = "markdown"
 
@@ -28,7 +30,10 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.offers:
-            return args[0], _loaded(self.offers[args[0]]), args[1:]
+            offer, (*others, last) = self.offers[args[0]], args
+            # Without an option before it, --help is no option's value, so that the command will not run.
+            asked = last == "--help" and not any(word.startswith("-") for word in others)
+            return args[0], _command(offer, _outlined(offer) if asked else offer.load()), args[1:]
         return super().resolve_command(ctx, args)
 
 
@@ -41,9 +46,19 @@ def _listed(offered: dict[str, Offer]) -> dict[str, TyperCommand]:
     return {name: TyperCommand(name, help=line.help, rich_help_panel=line.panel) for name, line in named}
 
 
-def _loaded(offer: Offer) -> Any:
-    """The command behind an offer, a function or a Typer app with commands of its own."""
-    app, behind = typer.Typer(rich_markup_mode=_MARKUP), offer.load()
+def _outlined(offer: Offer) -> Any:
+    """What is behind a command of ours, for its help alone; a stranger's module may count on being imported."""
+    if offer.packages != OURS:
+        return offer.load()
+    try:
+        return outlined(offer.points[0].module, offer.points[0].attr)
+    except Exception:
+        return offer.load()
+
+
+def _command(offer: Offer, behind: Any) -> Any:
+    """The command of an offer, a function or a Typer app with commands of its own."""
+    app = typer.Typer(rich_markup_mode=_MARKUP)
     try:
         if isinstance(behind, typer.Typer):
             app.add_typer(behind, name=offer.name)

@@ -86,6 +86,11 @@ def listing(offer: Offer) -> Listing:
         return Listing(f"**broken** ({offer.packages}): {why}", *_UNPLACED)
 
 
+def source_of(module: str) -> ast.Module:
+    """The source of a module, of which nothing runs."""
+    return list(_sources(module))[-1]
+
+
 def _read(point: EntryPoint) -> Listing:
     *packages, module = _sources(point.module)
     name, needs = point.attr.partition(".")[0], _needs(module)

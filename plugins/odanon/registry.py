@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -59,7 +59,7 @@ class Plugin:
         """The first line of the class's docstring."""
         return (self.cls.__doc__ or "").strip().split("\n")[0]
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the parameters, with every reference resolved."""
         schema = TypeAdapter(self.cls).json_schema()
