@@ -9,9 +9,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from odanon.errors import OdanonError, one_line
-from odanon.listing import PANELS, Offer, listing, offers
+from odanon.help.listing import PANELS, Offer, listing, offers
+from odanon.help.outline import outlined
 from odanon.offered import OURS
-from odanon.outline import outlined
 
 _MARKUP: Literal["markdown"] = "markdown"
 

@@ -3,7 +3,8 @@
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from typing import Any
 
 OURS = "odanon"
 TAKEN = "the name belongs to odanon; rename it"
@@ -21,13 +22,15 @@ class Offered:
 def offered(group: str) -> dict[str, Offered]:
     """Everything of a group by name; who offers a class of another package offers it in its own name."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-    for point in sorted(_installed(tuple(sys.path)).select(group=group), key=lambda point: (point.name, point.value, _package(point))):
+    for point in sorted(
+        _installed(tuple(sys.path)).select(group=group), key=lambda point: (point.name, point.value, _package(point))
+    ):
         found.setdefault(point.name, {})[point.value, _package(point)] = point
     return {name: _decided(tuple(points.values())) for name, points in found.items()}
 
 
 @lru_cache(maxsize=1)  # all distributions are looked through for one group as for all
-def _installed(path: tuple[str, ...]) -> EntryPoints:
+def _installed(path: tuple[str, ...]) -> Any:
     return entry_points()
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from odanon.errors import OdanonError
 from odanon.extras import needed_by
 from odanon.geo.layerfiles import read_layer
 from odanon_assets.derived.exports.tables import Published

@@ -1,1 +1,1 @@
-"""The subcommands of the library, one module each; entry points `odanon.commands` name them (`odanon.listing`)."""
+"""The subcommands of the library, one module each; entry points `odanon.commands` name them (`odanon.help.listing`)."""

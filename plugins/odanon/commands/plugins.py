@@ -1,18 +1,19 @@
 """`odanon plugins`: what is installed."""
 
 from collections.abc import Iterator
+from textwrap import fill
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from odanon import registry
 from odanon.errors import OdanonError, one_line
 from odanon.metrics.declared import refused_metrics
 
 PANEL = ("Plugins", 1)
+_BESIDE = 6  # columns around a name
 
 
 def plugins(
@@ -33,16 +34,22 @@ def plugins(
         console.print(f"  {_said(found.summary)}", highlight=False)
         for line in _limits(found.cls) if found.stage == "anonymize" else ():
             console.print(f"  {line}", highlight=False)
-        table = Table(box=None, padding=(0, 2), show_header=False)
-        for each in found.parameters:
-            table.add_row(f"  {each.name}", *map(_said, (each.type, each.default, each.description)))
-        if table.row_count:
-            console.print(table)
+        for line in _parameters(tuple(found.parameters), console.width):
+            console.print(line, highlight=False, markup=False)
 
 
 def _said(text: str) -> str:
     """What a stranger's package says, letter by letter."""
     return escape(one_line(text))
+
+
+def _parameters(parameters: tuple[registry.Parameter, ...], width: int) -> Iterator[str]:
+    """A line or more for each, what it means beside its name; written out, since tables of Rich take longer than all else."""
+    column = max((len(each.name) for each in parameters), default=0) + _BESIDE
+    for each in parameters:
+        told = one_line(f"{each.type}, {each.default}: {each.description}")
+        name = f"    {one_line(each.name)}".ljust(column)
+        yield fill(told, max(width, 2 * column), initial_indent=name, subsequent_indent=" " * column)
 
 
 def _limits(cls: type) -> Iterator[str]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from odanon import cli
 from odanon.errors import OdanonError
-from odanon.listing import PANELS, Offer, listing, offers
+from odanon.help.listing import PANELS, Offer, listing, offers
+from odanon.help.outline import outlined
 
 RUN = CliRunner()
 HEAVY = ("dagster", "duckdb", "geopandas", "numba", "numpy", "pandas", "pydantic", "odanon.registry", "odanon_assets")
@@ -94,15 +96,54 @@ def test_the_help_imports_no_command() -> None:
     assert imported("--help") == []
 
 
-def test_a_command_imports_nothing_for_the_others() -> None:
-    assert imported("plugins", "--help") == ["pydantic", "odanon.registry"]
+@pytest.mark.parametrize("words", [("plugins",), ("anonymize",), ("db", "init")], ids=" ".join)
+def test_the_help_of_a_command_imports_nothing_that_it_works_with(words: tuple[str, ...]) -> None:
+    assert set(imported(*words, "--help")) <= {"pydantic"}  # which Typer itself imports for a command
+
+
+def test_no_help_of_ours_imports_what_its_command_works_with() -> None:
+    script = (
+        "import sys; from odanon.help.listing import offers; from odanon.help.outline import outlined\n"
+        "for offer in offers(): outlined(offer.points[0].module, offer.points[0].attr)\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == []
+
+
+def test_importing_odanon_imports_nothing_heavy() -> None:
+    script = f"import sys, odanon; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == []
+
+
+@pytest.mark.parametrize("offer", offers(), ids=lambda offer: offer.name)
+def test_the_outline_of_a_command_has_the_help_of_the_whole(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
+    (point,) = offer.points
+    whole = offer.load()
+    subcommands = [str(each.name) for each in whole.registered_commands] if isinstance(whole, typer.Typer) else []
+    calls = [[offer.name, "--help"], *([offer.name, name, "--help"] for name in subcommands)]
+    monkeypatch.setattr(cli, "_outlined", lambda offer: outlined(point.module, point.attr))  # or fail
+    outline = [called(*words).output for words in calls]
+    monkeypatch.setattr(cli, "_outlined", lambda offer: whole)
+    assert outline == [called(*words).output for words in calls]
+    assert all("Usage: " in page for page in outline)
+
+
+def test_a_value_that_looks_like_a_question_for_help_is_a_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is loaded for its help alone could not run."""
+    monkeypatch.chdir(tmp_path)
+    assert called("schema", "--out", "--help").exit_code == 0
+    assert (tmp_path / "--help").read_text().startswith("{")
 
 
 @pytest.mark.parametrize("offer", offers(), ids=lambda offer: offer.name)
 def test_what_the_help_says_of_a_command_is_what_the_command_says(offer: Offer) -> None:
     line = listing(offer)
     assert line.panel in PANELS[:-1]
-    said = cli._loaded(offer).help.split("\n\n")[0]
+    said = cli._command(offer, offer.load()).help.split("\n\n")[0]
     assert line.help == " ".join(said.split())
 
 

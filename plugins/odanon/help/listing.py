@@ -140,6 +140,8 @@ def _is_installed(package: str) -> bool:
 
 def _defines(source: ast.Module, name: str) -> bool:
     """Whether a module may have a name: one without source, with `import *` or with `__getattr__` may have any."""
+    if name in {getattr(statement, "name", None) for statement in source.body}:
+        return True
     bound = {name} if not source.body else set()
     for node in ast.walk(source):
         match node:

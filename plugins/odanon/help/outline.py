@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from odanon.listing import source_of
+from odanon.help.listing import source_of
 
 _OURS = ("odanon", "odanon_assets")
 
