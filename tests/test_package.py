@@ -9,14 +9,14 @@ import sys
 import tomllib
 import venv
 import zipfile
-from collections.abc import Iterable
 from datetime import date
-from importlib.metadata import Distribution, distribution, packages_distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bundles import accept, bundle
+from distributions import needed
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from repository import REPOSITORY
@@ -93,16 +93,6 @@ def test_the_wheel_holds_every_file_of_the_two_packages_and_nothing_else(wheel: 
     assert "odanon/py.typed" in held
 
 
-def needed(wanted: Iterable[str], found: dict[str, Distribution]) -> dict[str, Distribution]:
-    """The distributions of this machine that installing these brings, by name."""
-    for each in map(Requirement, wanted):
-        name = canonicalize_name(each.name)
-        if name not in found and (each.marker is None or each.marker.evaluate({"extra": ""})):
-            found[name] = distribution(name)
-            needed(found[name].requires or [], found)
-    return found
-
-
 @pytest.fixture(scope="module")
 def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment of its own with the wheel and what its core requires, and nothing else that is installed here."""
@@ -117,7 +107,7 @@ def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ) in FOLDERS.items():  # the same bytes, as a test above shows, with their compiled kernels beside them
         shutil.rmtree(site / name)
         (site / name).symlink_to(source)
-    for found in needed(PROJECT["dependencies"], {}).values():
+    for found in needed(PROJECT["dependencies"]).values():
         for top in {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "__pycache__")}:
             (site / top).symlink_to(Path(str(found.locate_file(top))))
     return folder / "bin"

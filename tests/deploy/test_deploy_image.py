@@ -5,14 +5,14 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import packages_distributions
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from compose_file import services
 from deployment import DEPLOY
-from packaging.requirements import Requirement
+from distributions import needed
 from packaging.utils import canonicalize_name
 from repository import REPOSITORY
 
@@ -66,16 +66,6 @@ def test_versions_come_from_the_lock_and_no_compiler_or_cache_stays() -> None:
     assert copied == ["--from=build /opt/venv /opt/venv", "deploy/bin /opt/odanon/bin"]
 
 
-def needed(package: str, found: set[str]) -> set[str]:
-    """A distribution and all that it needs here, without extras."""
-    if (name := canonicalize_name(package)) not in found:
-        found.add(name)
-        for other in map(Requirement, requires(name) or []):
-            if other.marker is None or other.marker.evaluate({"extra": ""}):
-                needed(other.name, found)
-    return found
-
-
 def test_what_the_image_does_not_install_is_an_extra_that_its_build_does_without() -> None:
     nodes = [
         node
@@ -86,7 +76,9 @@ def test_what_the_image_does_not_install_is_an_extra_that_its_build_does_without
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     ours = {"odanon", "odanon_assets", *sys.stdlib_module_names}
-    installed, sources = needed("odanon", set()), packages_distributions()
+    (install,) = (rest for word, rest in stage("build") if word == "RUN" and "pip --python" in rest)
+    assert install.endswith('".[pipeline${EXTRAS:+,$EXTRAS}]"')
+    installed, sources = needed(["odanon[pipeline]"]).keys(), packages_distributions()
     missing = {
         top
         for top in {name.partition(".")[0] for name in named} - ours
