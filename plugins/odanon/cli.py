@@ -72,7 +72,7 @@ def _command(offer: Offer, behind: Any) -> Any:
 def _main() -> None:
     """Publish where people travel without showing who does.
 
-    Start with `odanon run demo`, look at `odanon plugins`, then copy pipelines/demo.yaml.
+    With a table start at `odanon anonymize --help`. With traces run `odanon run demo` in the repository, then copy pipelines/demo.yaml.
     """
 
 
