@@ -11,7 +11,8 @@ from odanon.metrics.sizes import STEPS
 from odanon.model.figure import Figure
 from odanon.report.page import in_words, text
 
-_PASSED = "passed"  # what the verifier said of a release
+PASSED = "passed"  # what the verifier said of a release
+_MOST_ROWS = 300  # of one table; the files beside the page have all
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
 _COSTS_LEGEND = (
@@ -48,31 +49,31 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
     rows = []
     for k, group in compared.groupby("k", sort=True):
-        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == _PASSED)]
+        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == PASSED)]
         best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{_named(row)}</td><td>{text(k)}</td>"
             if row["status"] != "done":
-                why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
-                cells = f'<td colspan="{len(columns)}" class="why">{text(why)}</td>'
+                cells = f'<td colspan="{len(columns)}" class="why">{text(_why(row))}</td>'
             else:
                 cells = "".join(
                     f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row))}</td>"
                     for name in columns
                 )
             rows.append(f"<tr{_class('first', at == 0)}>{start}{cells}</tr>")
-    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    shown = _first_rows(rows, 2 + len(columns), "comparison.csv")
+    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{shown}</tbody></table></div>'
 
 
 def _named(row: dict[str, Any]) -> str:
     """The algorithm, marked where nobody could count its flows again."""
-    unsure = row["status"] == "done" and row["verifier"] != _PASSED
+    unsure = row["status"] == "done" and row["verifier"] != PASSED
     return text(row["algorithm"]) + (' <strong class="unsafe">not verified</strong>' if unsure else "")
 
 
 def _is_best(name: str, row: dict[str, Any], best: dict[str, float]) -> bool:
     """Sums of weights that differ in their last digits are equal."""
-    known = name in best and pd.notna(row[name]) and row["verifier"] == _PASSED
+    known = name in best and pd.notna(row[name]) and row["verifier"] == PASSED
     return known and isclose(row[name], best[name], rel_tol=1e-9, abs_tol=1e-12)
 
 
@@ -122,7 +123,7 @@ def cross_section(compared: pd.DataFrame) -> str:
         ' for comparison: they are <strong class="unsafe">unsafe</strong>, no release of them was written and none may be'
         " published. Areas: origins × destinations. Least: the fewest people, or the least weight, in a cell; cells below: under that threshold.</p>"
         f'<div class="compared cross"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<tbody>{_first_rows(rows, len(names) + len(_crossed(compared)), 'cross.csv')}</tbody></table></div></section>"
     )
 
 
@@ -140,8 +141,7 @@ def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> s
     named = "".join(f"<td{span}>{text(row[name])}</td>" for name in ("segment", "algorithm", "protect"))
     start = f"{named}<td{span}>{text(promise)}{mark}</td>"
     if not done:
-        why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
-        return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(why)}</td></tr>'
+        return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(_why(row))}</td></tr>'
     start += f"<td{span}>{text(_figure('shape', row))}</td>"
     views = []
     for view, suffix, least in (("participants", "", "min_persons"), ("population", "_population", "min_weight")):
@@ -157,6 +157,18 @@ def _crossed(compared: pd.DataFrame) -> list[Figure]:
     """The figures that are measured on both views."""
     headed = [figure for figure in every_figure().values() if figure.symbol and not _view_of(figure)]
     return [figure for figure in headed if _known(compared, f"{figure.name}_population")]
+
+
+def _first_rows(rows: list[str], columns: int, file: str) -> str:
+    """As many rows as somebody may look through, and where the others are."""
+    more = len(rows) - _MOST_ROWS
+    told = f'<tr><td colspan="{columns}" class="why">{more:,} more in {file}</td></tr>' if more > 0 else ""
+    return "".join(rows[:_MOST_ROWS]) + told
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Why a run has no figures; an empty cell of a table is no text, so it is not said."""
+    return f"{row['status']}: {row['message']}" if pd.notna(row["message"]) else str(row["status"])
 
 
 def _known(compared: pd.DataFrame, name: str) -> bool:
