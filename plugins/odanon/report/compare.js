@@ -1,7 +1,7 @@
 "use strict";
 // The comparison report: trade-off plots, sizes of areas and one map per algorithm that share the place pressed.
 (() => {
-  const { el, byId, number, percent } = odanon;
+  const { el, byId, number, axisNumber, percent } = odanon;
   const data = JSON.parse(byId("data").textContent);
   const names = [...new Set(data.runs.map((run) => run.algorithm))];
   const look = new Map(names.map((name, i) => [name, odanon.look(i)]));
@@ -27,7 +27,7 @@
       y: "tiles per trip",
       series: shown,
       formatX,
-      formatY: number,
+      formatY: axisNumber,
       ...options,
     });
   };
@@ -41,7 +41,7 @@
   // --- sizes of areas ---
   const edges = data.sizes.length ? data.sizes[0].origin.map((_, i) => 2 ** i) : [];
   const labels = edges.map((edge, i) =>
-    i + 1 < edges.length && edge > 1 ? `${number(edge)}–${number(2 * edge - 1)}` : number(edge),
+    i + 1 < edges.length && edge > 1 ? `${axisNumber(edge)}–${axisNumber(2 * edge - 1)}` : axisNumber(edge),
   );
   byId("sizes-section").hidden = !data.sizes.length;
   for (const release of data.sizes) {
@@ -182,7 +182,7 @@
             x: "time bin",
             labels: profiles.bins,
             series: rows,
-            format: odanon.axisNumber,
+            format: axisNumber,
             tip: (i) => [profiles.bins[i], ...rows.map((row) => `${row.name}: ${number(row.values[i])}`)],
           });
         };

@@ -4,6 +4,7 @@ Outlines stand on the page once for all releases. Room is shared out from the sm
 need, larger ones get.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,10 @@ from odanon.report.encode import rings_of, zones_in_use
 from odanon.report.page import script_json
 
 _FOR_OUTLINES = 0.4  # of the room; flows have the rest
-_ACROSS = (128, 96, 64, 48, 32, 24, 16, 12, 8)  # squares side by side, where the areas themselves find no room
-_SMALLEST = 40  # bytes of an area with the shortest name and outline
+_ACROSS = (96, 64, 48, 32, 24, 16, 12, 8)  # squares side by side, where the areas themselves find no room
+_PER_AREA = 100  # bytes of a map for each of its areas: its number, its trips and a few flows
 _LONGEST_NAME = 80
+_ANY = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,14 @@ def encode_maps(releases: Sequence[CaseTables], extent: list[float], room: int) 
     trips of every origin, whether its flows are drawn or not; `share` says how much of all trips drawn flows have.
     """
     outlines = _Outlines()
-    drawn = _outlined(releases, extent, outlines, int(_FOR_OUTLINES * room))
-    room -= outlines.size + sum(len(script_json(each.start)) for each in drawn)
-    maps: dict[str, dict[str, Any]] = {}
+    drawn = _outlined(releases, extent, outlines, room)
+    room -= outlines.size + sum(_size(each.start) for each in drawn)
+    flows = {}
     for left, each in _smallest_first(drawn, [len(one.flows) for one in drawn]):
-        maps[each.start["algorithm"]] = each.start | each.largest_flows(room // left)
-        room -= len(script_json(maps[each.start["algorithm"]])) - len(script_json(each.start))
-    return {"areas": outlines.columns, "maps": [maps[release.algorithm] for release in releases]}
+        shown = each.largest_flows(room // left)
+        flows[each.start["algorithm"]] = shown
+        room -= _size(shown)
+    return {"areas": outlines.columns, "maps": [each.start | flows[each.start["algorithm"]] for each in drawn]}
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class _Outlines:
             (name[:_LONGEST_NAME], int(tiles), float(f"{km2:.4g}"), rings_of(shape))
             for name, tiles, km2, shape in zip(*(areas[column] for column in areas), strict=True)
         ]
-        texts = [script_json(row) for row in rows]
+        texts = [script_json(row[:3]) + _text(row[3]) for row in rows]
         new = {text: row for text, row in zip(texts, rows, strict=True) if text not in self._number}
         size = sum(map(len, new))
         if size > room:
@@ -94,26 +97,30 @@ class _Outlines:
 
 
 def _outlined(releases: Sequence[CaseTables], extent: list[float], outlines: _Outlines, room: int) -> list[_Drawn]:
-    found = {}
+    found, most = {}, room // max(len(releases), 1) // _PER_AREA
     for left, release in _smallest_first(releases, [len(release.zones) for release in releases]):
         flows = release.flows.rename(columns={"origin": "origin_zone", "destination": "destination_zone"})
         used = zones_in_use(flows, release.zones)
-        areas, numbers = _fitting(used, extent, outlines, (room - outlines.size) // left)
+        share = (int(_FOR_OUTLINES * room) - outlines.size) // left
+        areas, numbers = _fitting(used, extent, outlines, most, share)
         found[release.algorithm] = _drawn(release.algorithm, flows, used, areas, numbers)
     return [found[release.algorithm] for release in releases]
 
 
-def _fitting(zones: pd.DataFrame, extent: list[float], outlines: _Outlines, room: int) -> tuple[Areas, list[int]]:
-    """The finest drawing of the zones whose new outlines find room; the coarsest has a few dozen areas and is drawn in any case."""
-    for across in (None, *_ACROSS):
-        if across is None and len(zones) * _SMALLEST > room + outlines.size:
-            continue
-        areas = as_they_are(zones) if across is None else in_squares(zones, extent, across)
-        limit = room if across != _ACROSS[-1] else 1 << 40
-        numbers = outlines.added(areas.table, limit)
-        if numbers is not None:
+def _fitting(
+    zones: pd.DataFrame, extent: list[float], outlines: _Outlines, most: int, room: int
+) -> tuple[Areas, list[int]]:
+    """The finest drawing of the zones that has at most so many areas, and whose new outlines find room."""
+    if len(zones) <= most:
+        areas = as_they_are(zones)
+        if (numbers := outlines.added(areas.table, room)) is not None:
             return areas, numbers
-    raise AssertionError("the coarsest drawing is taken whatever its size")
+    for across in _ACROSS[:-1]:
+        areas = in_squares(zones, extent, across)
+        if len(areas.table) <= most and (numbers := outlines.added(areas.table, room)) is not None:
+            return areas, numbers
+    areas = in_squares(zones, extent, _ACROSS[-1])  # a few dozen, drawn in any case
+    return areas, outlines.added(areas.table, _ANY) or []
 
 
 def _drawn(algorithm: str, flows: pd.DataFrame, zones: pd.DataFrame, areas: Areas, numbers: list[int]) -> _Drawn:
@@ -143,3 +150,11 @@ def _smallest_first(items: Sequence[Any], sizes: Sequence[int]) -> Any:
     """Each item with how many are left, itself included."""
     order = sorted(range(len(items)), key=lambda i: (sizes[i], i))
     return [(len(items) - at, items[i]) for at, i in enumerate(order)]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _size(value: Any) -> int:
+    return len(_text(value))

@@ -33,10 +33,13 @@ def runs_tables(compared: pd.DataFrame) -> str:
         table = _runs(compared, mine, {**shape, **({} if suffix else _COSTS)})
         opened = " open" if suffix != "_persons" else ""
         parts.append(f"<details{opened}><summary>Measured {words}</summary>{table}</details>")
-    legend = " ".join(
-        f"{figure.symbol}: {figure.label}, {figure.meaning}." for figure in headed if not _view_of(figure)
+    meanings = "".join(
+        f"<li>{text(f'{figure.symbol}: {figure.label}, {figure.meaning}.')}</li>"
+        for figure in headed
+        if not _view_of(figure)
     )
-    return f'{"".join(parts)}<p class="note">{text(f"{legend} {_COSTS_LEGEND}")}</p>'
+    legend = f'<ul class="notes">{meanings}</ul><p class="note">{text(_COSTS_LEGEND)}</p>'
+    return f"{''.join(parts)}<details><summary>What the columns mean</summary>{legend}</details>"
 
 
 def _view_of(figure: Figure) -> str:
@@ -47,8 +50,11 @@ def _view_of(figure: Figure) -> str:
 def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str]) -> str:
     columns = {**{figure.name: figure.symbol for figure in figures}, **others}
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
-    rows = []
+    declared = every_figure()
+    rows: list[str] = []
     for k, group in compared.groupby("k", sort=True):
+        if len(rows) >= _MOST_ROWS:
+            break
         within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == PASSED)]
         best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
@@ -57,11 +63,11 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
                 cells = f'<td colspan="{len(columns)}" class="why">{text(_why(row))}</td>'
             else:
                 cells = "".join(
-                    f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row))}</td>"
+                    f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row, declared))}</td>"
                     for name in columns
                 )
             rows.append(f"<tr{_class('first', at == 0)}>{start}{cells}</tr>")
-    shown = _first_rows(rows, 2 + len(columns), "comparison.csv")
+    shown = _first_rows(rows, len(compared), 2 + len(columns), "comparison.csv")
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{shown}</tbody></table></div>'
 
 
@@ -110,12 +116,17 @@ def cross_section(compared: pd.DataFrame) -> str:
     """Protect X, measured on Y: least k, cells below, shape and metrics on both views; nothing without such cases."""
     if not (compared["protect"] != "").any():
         return ""
-    names = ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below")
-    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in _crossed(compared))))
-    rows = []
-    for _, group in compared.groupby(["segment", "k", "algorithm"], sort=False):
+    names, figures = (
+        ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below"),
+        _crossed(compared),
+    )
+    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in figures)))
+    declared = every_figure()
+    rows: list[str] = []
+    for _, group in compared.head(_MOST_ROWS).groupby(["segment", "k", "algorithm"], sort=False):
         for at, row in enumerate(group.to_dict("records")):
-            rows.append(_cross_rows(row, _crossed(compared), first=at == 0))
+            rows.append(_cross_rows(row, figures, declared, first=at == 0))
+    shown = _first_rows(rows, len(compared), len(names) + len(figures), "cross.csv")
     return (
         '<section aria-labelledby="cross-title"><h2 id="cross-title">Protect one, measured on the other</h2>'
         '<p class="note">Participants are protected by k different people in every cell; the population by k people who'
@@ -123,11 +134,11 @@ def cross_section(compared: pd.DataFrame) -> str:
         ' for comparison: they are <strong class="unsafe">unsafe</strong>, no release of them was written and none may be'
         " published. Areas: origins × destinations. Least: the fewest people, or the least weight, in a cell; cells below: under that threshold.</p>"
         f'<div class="compared cross"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{_first_rows(rows, len(names) + len(_crossed(compared)), 'cross.csv')}</tbody></table></div></section>"
+        f"<tbody>{shown}</tbody></table></div></section>"
     )
 
 
-def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> str:
+def _cross_rows(row: dict[str, Any], figures: list[Figure], declared: dict[str, Figure], *, first: bool) -> str:
     """Two rows of one case: measured on participants and on the population."""
     k, weight = in_words(row["k"]), in_words(row["k_population"])
     promise, safe = {
@@ -142,13 +153,13 @@ def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> s
     start = f"{named}<td{span}>{text(promise)}{mark}</td>"
     if not done:
         return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(_why(row))}</td></tr>'
-    start += f"<td{span}>{text(_figure('shape', row))}</td>"
+    start += f"<td{span}>{text(_figure('shape', row, declared))}</td>"
     views = []
     for view, suffix, least in (("participants", "", "min_persons"), ("population", "_population", "min_weight")):
         below = f"cells_below{suffix}"
-        cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row))}</td>']
-        cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row))}</td>")
-        cells += [f"<td>{text(_figure(f'{figure.name}{suffix}', row))}</td>" for figure in figures]
+        cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row, declared))}</td>']
+        cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row, declared))}</td>")
+        cells += [f"<td>{text(_figure(f'{figure.name}{suffix}', row, declared))}</td>" for figure in figures]
         views.append("".join(cells))
     return f"<tr{_class('first', first)}>{start}{views[0]}</tr><tr>{views[1]}</tr>"
 
@@ -159,10 +170,10 @@ def _crossed(compared: pd.DataFrame) -> list[Figure]:
     return [figure for figure in headed if _known(compared, f"{figure.name}_population")]
 
 
-def _first_rows(rows: list[str], columns: int, file: str) -> str:
+def _first_rows(rows: list[str], there: int, columns: int, file: str) -> str:
     """As many rows as somebody may look through, and where the others are."""
-    more = len(rows) - _MOST_ROWS
-    told = f'<tr><td colspan="{columns}" class="why">{more:,} more in {file}</td></tr>' if more > 0 else ""
+    more = there - min(len(rows), _MOST_ROWS)
+    told = f'<tr><td colspan="{columns}" class="why">{more:,} more in {file}</td></tr>' if more else ""
     return "".join(rows[:_MOST_ROWS]) + told
 
 
@@ -179,11 +190,11 @@ def _class(name: str, wanted: bool) -> str:
     return f' class="{name}"' if wanted else ""
 
 
-def _figure(name: str, row: dict[str, Any]) -> str:
+def _figure(name: str, row: dict[str, Any], declared: dict[str, Figure]) -> str:
     if name == "shape":
         return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
     value = row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
-    declared = every_figure().get(name)
-    return in_words(float(value)) if declared is None else declared.in_words(float(value))
+    known = declared.get(name)
+    return in_words(float(value)) if known is None else known.in_words(float(value))

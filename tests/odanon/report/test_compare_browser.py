@@ -6,8 +6,8 @@ import geopandas
 import numpy as np
 import pandas as pd
 import pytest
+from compared_runs import made_up_runs
 
-from odanon.metrics.sizes import STEPS
 from odanon.report.compare import render_comparison
 from odanon.report.compare_maps import CaseTables
 
@@ -80,32 +80,7 @@ def page(small_release) -> str:
 
 def compared() -> pd.DataFrame:
     """A tidy table with made-up figures; one run is refused, one timed out, and one method adds noise."""
-    rng = np.random.default_rng(1)
-    table = pd.DataFrame([(name, k) for k in KS for name in NAMES], columns=["algorithm", "k"])
-    figures = (
-        "Gbar",
-        "E",
-        "D",
-        "S_share",
-        "coarse_share",
-        "C_DM",
-        "C_AVG",
-        "GDM",
-        "MAO",
-        "MAD",
-        "flows",
-        "cpu_s",
-        "peak_mb",
-        "density",
-    )
-    for name in (*figures, "origin_areas", "destination_areas", "min_persons", *(f"persons_x{s}" for s in STEPS)):
-        table[name] = rng.uniform(0.01, 1, len(table)).round(4) * (1e8 if name == "C_DM" else 1)
-    for view in ("_persons", "_population"):
-        for name in figures[:10]:
-            table[f"{name}{view}"] = table[name]
-    table = table.assign(
-        status="done", verifier="passed", message=None, protect="", segment="all", unit="persons", suppression=0.5
-    )
+    table = made_up_runs(NAMES, KS)
     table.loc[3, ["status", "message", "Gbar"]] = [
         "refused",
         "a long reason that says what to do about it " * 4,
@@ -113,7 +88,7 @@ def compared() -> pd.DataFrame:
     ]
     table.loc[5, ["status", "Gbar"]] = ["timed out", np.nan]
     table.loc[table["algorithm"] == NOISY, ["verifier", "S_share"]] = ["not verified", -24.0]
-    return table.astype({"message": "str"})  # as a table of results has it: what is missing is no text
+    return table
 
 
 def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) -> None:
@@ -148,7 +123,11 @@ def test_seventeen_algorithms_are_drawn_apart_and_share_the_place_that_is_presse
     assert seen["rows"] == len(NAMES) * len(KS)
     assert seen["sizes"] == seen["profiles"] == len(seen["maps"]) == 17
     assert min(seen["maps"]) > 10
-    assert seen["plots"] == [46, 46 + 16, 46]  # two runs have no figures and three are noise; lines join the dots against k
+    assert seen["plots"] == [
+        46,
+        46 + 16,
+        46,
+    ]  # two runs have no figures and three are noise; lines join the dots against k
     assert seen["moved"]
     assert "place you pressed" in seen["text"]
     assert len(seen["legends"]) == 1
