@@ -13,14 +13,14 @@ from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spread_column
 from odanon.reconstruct.tiles import themselves, tile_shares
-from odanon.report.compare import CaseTables, render_comparison
+from odanon.report.compare import render_comparison
+from odanon.report.compare_maps import CaseTables
 from odanon.tables.read import Loaded
 from odanon.tables.times import over_bins
 
 _BUSIEST = 12
 _WORDS = {FITTED: "by fitted weights", PRIOR: "by public weights", EVEN: "evenly"}
 _DRAWN_K = 10
-_MOST_FLOWS = 50_000  # of one release on a map; more cannot be told apart and make the page slow
 
 
 def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
@@ -37,12 +37,7 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
         "bins": _bin_names(loaded),
         "extent": _extent(loaded.tiles),
     }
-    releases = [
-        CaseTables(name, read.summed, read.zones)
-        for name, read in tables.items()
-        if placed and len(read.flows) <= _MOST_FLOWS
-    ]
-    facts["undrawn"] = [name for name in tables if placed and name not in {drawn.algorithm for drawn in releases}]
+    releases = [CaseTables(name, read.summed, read.zones) for name, read in tables.items()]
     profiles = _profiles(tables, loaded)
     first = plan.cases[0]
     main = compared[(compared["segment"] == EVERYBODY) & (compared["unit"] == first.unit)]

@@ -43,7 +43,8 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
     try:
         done = subprocess.run(command, timeout=plan.time_limit_s, capture_output=True, text=True, check=False)
     except subprocess.TimeoutExpired:
-        result = {**json.loads(job_file.read_text()), "status": "timed out"}
+        message = f"no result within {plan.time_limit_s:,.0f} s; give it more with --time-limit"
+        result = {**json.loads(job_file.read_text()), "status": "timed out", "message": message}
         path.write_text(json.dumps(result))
         return result
     if not path.exists():

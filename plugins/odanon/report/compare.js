@@ -1,7 +1,7 @@
 "use strict";
 // The comparison report: trade-off plots, sizes of areas and one map per algorithm that share the place pressed.
 (() => {
-  const { el, byId, number, percent } = odanon;
+  const { el, byId, number, axisNumber, percent } = odanon;
   const data = JSON.parse(byId("data").textContent);
   const names = [...new Set(data.runs.map((run) => run.algorithm))];
   const look = new Map(names.map((name, i) => [name, odanon.look(i)]));
@@ -15,48 +15,41 @@
           .map((run) => [x(run), run.Gbar, [`k = ${run.k}`]]),
       }))
       .filter((s) => s.points.length);
-  const plot = (host, name, title, x, formatX, options) =>
+  const plot = (host, name, title, x, formatX, options) => {
+    const shown = series(x);
+    if (!shown.length) {
+      byId(host).append(el("p", { class: "note" }, "Nothing to draw: no run that was verified has these figures."));
+      return;
+    }
     odanon.lines(byId(host), {
       name,
       x: title,
       y: "tiles per trip",
-      series: series(x),
+      series: shown,
       formatX,
-      formatY: number,
+      formatY: axisNumber,
       ...options,
     });
-  if (data.runs.some((run) => run.Gbar)) {
-    byId("tradeoff-key").append(odanon.key(series((run) => run.k)));
-    plot("gbar-s", "Tiles per trip against trips in no flow", "trips in no flow", (run) => run.in_no_flow, percent, {});
-    plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, { joined: true });
-    plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, {
-      logX: true,
-    });
-  }
+  };
+  byId("tradeoff-key").append(odanon.key(series((run) => run.k)));
+  plot("gbar-s", "Tiles per trip against trips in no flow", "trips in no flow", (run) => run.in_no_flow, percent, {});
+  plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, { joined: true });
+  plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, {
+    logX: true,
+  });
 
   // --- sizes of areas ---
-  const edges = [1];
-  const largest = Math.max(1, ...data.releases.flatMap((release) => release.zones.tiles));
-  while (edges.at(-1) * 2 <= largest) edges.push(edges.at(-1) * 2);
+  const edges = data.sizes.length ? data.sizes[0].origin.map((_, i) => 2 ** i) : [];
   const labels = edges.map((edge, i) =>
-    i + 1 < edges.length && edges[i + 1] - edge > 1 ? `${number(edge)}–${number(edges[i + 1] - 1)}` : number(edge),
+    i + 1 < edges.length && edge > 1 ? `${axisNumber(edge)}–${axisNumber(2 * edge - 1)}` : axisNumber(edge),
   );
-  const shares = (release, ends) => {
-    const sums = edges.map(() => 0);
-    ends.forEach((zone, i) => {
-      let slot = edges.length - 1;
-      while (slot > 0 && release.zones.tiles[zone] < edges[slot]) slot--;
-      sums[slot] += release.flows.trips[i];
-    });
-    const all = sums.reduce((a, b) => a + b, 0) || 1;
-    return sums.map((value) => value / all);
-  };
-  for (const release of data.releases) {
+  byId("sizes-section").hidden = !data.sizes.length;
+  for (const release of data.sizes) {
     const host = el("div", { class: "plot" });
     byId("sizes").append(el("figure", {}, el("figcaption", {}, el("strong", {}, release.algorithm)), host));
     const bars = [
-      { name: "origins", class: "fill-origin", values: shares(release, release.flows.o) },
-      { name: "destinations", class: "fill-destination", values: shares(release, release.flows.d) },
+      { name: "origins", class: "fill-origin", values: release.origin },
+      { name: "destinations", class: "fill-destination", values: release.destination },
     ];
     odanon.bars(host).show({
       name: `Share of trips by size of area, ${release.algorithm}`,
@@ -69,34 +62,31 @@
   }
 
   // --- maps ---
-  const maps = data.releases.map((release) => {
-    const zones = odanon.readZones(release.zones, data.extent);
+  // What the page draws of a release, where that is not all of it.
+  const drawn = (release) => {
+    const { flows, areas } = release.published;
+    const fewer =
+      release.areas.length < areas ? `, ${number(areas)} areas drawn as ${number(release.areas.length)}` : "";
+    const part = release.share < 1 ? `, the largest drawn, with ${percent(release.share)} of the trips` : "";
+    return `${number(flows)} flows${fewer}${part}`;
+  };
+  const legend = byId("maps-legend");
+  const maps = data.maps.map((release) => {
+    const column = (name) => release.areas.map((i) => data.areas[name][i]);
+    const columns = { id: column("id"), tiles: column("tiles"), km2: column("km2"), rings: column("rings"), level: [] };
+    const zones = odanon.readZones(columns, data.extent);
     const host = el("div", { class: "map small pickable" });
-    byId("maps").append(
-      el(
-        "figure",
-        {},
-        el("figcaption", {}, el("strong", {}, release.algorithm), `${number(release.flows.trips.length)} flows`),
-        host,
-      ),
-    );
+    const caption = el("figcaption", {}, el("strong", {}, release.algorithm), drawn(release));
+    byId("maps").append(el("figure", {}, caption, host));
     const around = odanon.around(zones);
-    // Trips, and what is spread of them, by area at one end of the flows that count with a share.
-    const sums = (ends, share) => {
-      const found = new Map();
-      ends.forEach((zone, i) => {
-        const part = share(i);
-        if (!part) return;
-        const row = found.get(zone) || { trips: 0, spread: 0 };
-        row.trips += part * release.flows.trips[i];
-        row.spread += part * release.flows.spread[i];
-        found.set(zone, row);
-      });
-      return found;
-    };
-    const out = sums(release.flows.o, () => 1);
+    const flows = { spread: release.flows.trips, ...release.flows };
+    const out = new Map(
+      release.from.area.map((zone, i) => [zone, { trips: release.from.trips[i], spread: release.from.spread[i] }]),
+    );
+    let shown = new Map();
     const map = odanon.map(host, zones, {
       view: odanon.planeBox(data.extent),
+      legend,
       hover: (under, event) => {
         const zone = under.find((i) => shown.has(i));
         if (zone === undefined || !event) {
@@ -118,55 +108,61 @@
         if (zone !== undefined) showAll(zones[zone]);
       },
     });
-    let shown = new Map();
-    const paint = (values, ramp, title, chosen, lines) => {
-      shown = values;
-      const own = (zone) => (values.has(zone) ? values.get(zone).spread / zones[zone].km2 : 0);
-      // At the place of an area, what larger areas around it hold counts as well.
-      const density = new Map(
-        [...values.keys()].map((zone) => [
-          zone,
-          Math.max(
-            0,
-            around[zone].reduce((all, outer) => all + own(outer), own(zone)),
-          ),
-        ]),
-      );
-      const classes = odanon.classes(odanon.breaks([...density.values()]), odanon.ramp(ramp));
-      map.show({
-        fills: new Map([...density].map(([zone, value]) => [zone, classes.of(value)])),
-        lines,
-        chosen,
-        asked: chosen,
-      });
-      map.legend(title, classes, "none, or too few");
-    };
     return {
+      map,
       zones,
-      origins: () => paint(out, "origin", "Departures, trips per km²", -1, []),
+      origins: () => ({ values: out, chosen: -1, lines: [] }),
       // The flows of the smallest origin area around a place of the shared plane, with its share of those of larger ones.
       from: (place) => {
         const here = zones
           .filter((zone) => out.has(zone.index) && odanon.inside(zone, place.x, place.y))
           .sort((a, b) => a.km2 - b.km2);
-        if (!here.length) {
-          paint(new Map(), "destination", "Nothing published from here", -1, []);
-          return;
-        }
+        if (!here.length) return { values: new Map(), chosen: -1, lines: [] };
         const origin = here[0].index;
         const share = (zone) => (zone === origin ? 1 : zones[origin].tiles / zones[zone].tiles);
-        const to = sums(release.flows.d, (i) => {
-          const from = release.flows.o[i];
-          return from === origin || around[origin].includes(from) ? share(from) : 0;
+        const values = new Map();
+        flows.o.forEach((zone, i) => {
+          if (zone !== origin && !around[origin].includes(zone)) return;
+          const row = values.get(flows.d[i]) || { trips: 0, spread: 0 };
+          row.trips += share(zone) * flows.trips[i];
+          row.spread += share(zone) * flows.spread[i];
+          values.set(flows.d[i], row);
         });
-        const lines = [...to]
+        const lines = [...values]
           .sort((a, b) => b[1].trips - a[1].trips)
           .slice(0, 25)
           .map(([zone, { trips }]) => ({ from: origin, to: zone, trips }));
-        paint(to, "destination", "Destinations, trips per km²", origin, lines);
+        return { values, chosen: origin, lines };
+      },
+      // At the place of an area, what larger areas around it hold counts as well.
+      density: (values) => {
+        const own = (zone) => (values.has(zone) ? values.get(zone).spread / zones[zone].km2 : 0);
+        const at = (zone) => around[zone].reduce((all, outer) => all + own(outer), own(zone));
+        return new Map([...values.keys()].map((zone) => [zone, Math.max(0, at(zone))]));
+      },
+      show: ({ values, chosen, lines }, density, classes) => {
+        shown = values;
+        const fills = new Map([...density].map(([zone, value]) => [zone, classes.of(value)]));
+        map.show({ fills, lines, chosen, asked: chosen });
       },
     };
   });
+  // Class limits for all maps together; where densities are too far apart for round steps, limits that as many areas lie between.
+  const limits = (values) => {
+    const sorted = Float64Array.from(values.filter((value) => value > 0 && Number.isFinite(value))).sort();
+    const round = odanon.breaks(sorted);
+    if (round.length || !sorted.length || sorted[0] === sorted.at(-1)) return round;
+    const at = (i) => Number(sorted[Math.floor((i * sorted.length) / 7)].toPrecision(1));
+    return [...new Set([1, 2, 3, 4, 5, 6].map(at))];
+  };
+  const showEvery = (title, ramp, layerOf) => {
+    const layers = maps.map(layerOf);
+    const densities = maps.map((each, i) => each.density(layers[i].values));
+    const classes = odanon.classes(limits(densities.flatMap((each) => [...each.values()])), odanon.ramp(ramp));
+    maps.forEach((each, i) => each.show(layers[i], densities[i], classes));
+    maps[0].map.legend(title, classes, "none, too few, or not drawn");
+  };
+
   // --- one flow through time ---
   const profiles = data.profiles;
   byId("profile-section").hidden = !profiles.bins.length;
@@ -186,7 +182,7 @@
             x: "time bin",
             labels: profiles.bins,
             series: rows,
-            format: odanon.axisNumber,
+            format: axisNumber,
             tip: (i) => [profiles.bins[i], ...rows.map((row) => `${row.name}: ${number(row.values[i])}`)],
           });
         };
@@ -202,13 +198,21 @@
   const showAll = (place) => {
     byId("maps-text").textContent =
       "Where the trips from the place you pressed go: each map shows the origin area that holds it and its destinations.";
-    maps.forEach((map) => map.from(place));
+    showEvery("Destinations, trips per km²", "destination", (map) => map.from(place));
   };
   const reset = () => {
     byId("maps-text").textContent =
-      "Origins shaded by trips per km². Press a place to see where its trips go, in every map.";
-    maps.forEach((map) => map.origins());
+      "Origins shaded by trips per km², alike in all maps. Press a place to see where its trips go, in every map.";
+    showEvery("Departures, trips per km²", "origin", (map) => map.origins());
   };
+  byId("clear").hidden = !maps.length;
+  legend.hidden = !maps.length;
+  if (!maps.length) {
+    byId("maps-text").textContent = data.extent
+      ? "Nothing to draw: no run at this k has a flow."
+      : "Nobody knows where the tiles lie; --zones says so, and there will be maps.";
+    return;
+  }
   byId("clear").addEventListener("click", reset);
   reset();
   const asked = new URLSearchParams(location.hash.slice(1)).get("origin");

@@ -11,7 +11,8 @@ from odanon.metrics.sizes import STEPS
 from odanon.model.figure import Figure
 from odanon.report.page import in_words, text
 
-_PASSED = "passed"  # what the verifier said of a release
+PASSED = "passed"  # what the verifier said of a release
+_MOST_ROWS = 300  # of one table; the files beside the page have all
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
 _COSTS_LEGEND = (
@@ -32,10 +33,13 @@ def runs_tables(compared: pd.DataFrame) -> str:
         table = _runs(compared, mine, {**shape, **({} if suffix else _COSTS)})
         opened = " open" if suffix != "_persons" else ""
         parts.append(f"<details{opened}><summary>Measured {words}</summary>{table}</details>")
-    legend = " ".join(
-        f"{figure.symbol}: {figure.label}, {figure.meaning}." for figure in headed if not _view_of(figure)
+    meanings = "".join(
+        f"<li>{text(f'{figure.symbol}: {figure.label}, {figure.meaning}.')}</li>"
+        for figure in headed
+        if not _view_of(figure)
     )
-    return f'{"".join(parts)}<p class="note">{text(f"{legend} {_COSTS_LEGEND}")}</p>'
+    legend = f'<ul class="notes">{meanings}</ul><p class="note">{text(_COSTS_LEGEND)}</p>'
+    return f"{''.join(parts)}<details><summary>What the columns mean</summary>{legend}</details>"
 
 
 def _view_of(figure: Figure) -> str:
@@ -46,33 +50,36 @@ def _view_of(figure: Figure) -> str:
 def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str]) -> str:
     columns = {**{figure.name: figure.symbol for figure in figures}, **others}
     heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
-    rows = []
+    declared = every_figure()
+    rows: list[str] = []
     for k, group in compared.groupby("k", sort=True):
-        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == _PASSED)]
+        if len(rows) >= _MOST_ROWS:
+            break
+        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == PASSED)]
         best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{_named(row)}</td><td>{text(k)}</td>"
             if row["status"] != "done":
-                why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
-                cells = f'<td colspan="{len(columns)}" class="why">{text(why)}</td>'
+                cells = f'<td colspan="{len(columns)}" class="why">{text(_why(row))}</td>'
             else:
                 cells = "".join(
-                    f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row))}</td>"
+                    f"<td{_class('best', _is_best(name, row, best))}>{text(_figure(name, row, declared))}</td>"
                     for name in columns
                 )
             rows.append(f"<tr{_class('first', at == 0)}>{start}{cells}</tr>")
-    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    shown = _first_rows(rows, len(compared), 2 + len(columns), "comparison.csv")
+    return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{shown}</tbody></table></div>'
 
 
 def _named(row: dict[str, Any]) -> str:
     """The algorithm, marked where nobody could count its flows again."""
-    unsure = row["status"] == "done" and row["verifier"] != _PASSED
+    unsure = row["status"] == "done" and row["verifier"] != PASSED
     return text(row["algorithm"]) + (' <strong class="unsafe">not verified</strong>' if unsure else "")
 
 
 def _is_best(name: str, row: dict[str, Any], best: dict[str, float]) -> bool:
     """Sums of weights that differ in their last digits are equal."""
-    known = name in best and pd.notna(row[name]) and row["verifier"] == _PASSED
+    known = name in best and pd.notna(row[name]) and row["verifier"] == PASSED
     return known and isclose(row[name], best[name], rel_tol=1e-9, abs_tol=1e-12)
 
 
@@ -109,12 +116,17 @@ def cross_section(compared: pd.DataFrame) -> str:
     """Protect X, measured on Y: least k, cells below, shape and metrics on both views; nothing without such cases."""
     if not (compared["protect"] != "").any():
         return ""
-    names = ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below")
-    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in _crossed(compared))))
-    rows = []
-    for _, group in compared.groupby(["segment", "k", "algorithm"], sort=False):
+    names, figures = (
+        ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below"),
+        _crossed(compared),
+    )
+    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in figures)))
+    declared = every_figure()
+    rows: list[str] = []
+    for _, group in compared.head(_MOST_ROWS).groupby(["segment", "k", "algorithm"], sort=False):
         for at, row in enumerate(group.to_dict("records")):
-            rows.append(_cross_rows(row, _crossed(compared), first=at == 0))
+            rows.append(_cross_rows(row, figures, declared, first=at == 0))
+    shown = _first_rows(rows, len(compared), len(names) + len(figures), "cross.csv")
     return (
         '<section aria-labelledby="cross-title"><h2 id="cross-title">Protect one, measured on the other</h2>'
         '<p class="note">Participants are protected by k different people in every cell; the population by k people who'
@@ -122,11 +134,11 @@ def cross_section(compared: pd.DataFrame) -> str:
         ' for comparison: they are <strong class="unsafe">unsafe</strong>, no release of them was written and none may be'
         " published. Areas: origins × destinations. Least: the fewest people, or the least weight, in a cell; cells below: under that threshold.</p>"
         f'<div class="compared cross"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<tbody>{shown}</tbody></table></div></section>"
     )
 
 
-def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> str:
+def _cross_rows(row: dict[str, Any], figures: list[Figure], declared: dict[str, Figure], *, first: bool) -> str:
     """Two rows of one case: measured on participants and on the population."""
     k, weight = in_words(row["k"]), in_words(row["k_population"])
     promise, safe = {
@@ -140,15 +152,14 @@ def _cross_rows(row: dict[str, Any], figures: list[Figure], *, first: bool) -> s
     named = "".join(f"<td{span}>{text(row[name])}</td>" for name in ("segment", "algorithm", "protect"))
     start = f"{named}<td{span}>{text(promise)}{mark}</td>"
     if not done:
-        why = f"{row['status']}: {row['message']}" if row["message"] else row["status"]
-        return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(why)}</td></tr>'
-    start += f"<td{span}>{text(_figure('shape', row))}</td>"
+        return f'<tr{_class("first", first)}>{start}<td colspan="{4 + len(figures)}" class="why">{text(_why(row))}</td></tr>'
+    start += f"<td{span}>{text(_figure('shape', row, declared))}</td>"
     views = []
     for view, suffix, least in (("participants", "", "min_persons"), ("population", "_population", "min_weight")):
         below = f"cells_below{suffix}"
-        cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row))}</td>']
-        cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row))}</td>")
-        cells += [f"<td>{text(_figure(f'{figure.name}{suffix}', row))}</td>" for figure in figures]
+        cells = [f'<td class="view">{view}</td><td>{text(_figure(least, row, declared))}</td>']
+        cells.append(f"<td{_class('unsafe', row[below] > 0)}>{text(_figure(below, row, declared))}</td>")
+        cells += [f"<td>{text(_figure(f'{figure.name}{suffix}', row, declared))}</td>" for figure in figures]
         views.append("".join(cells))
     return f"<tr{_class('first', first)}>{start}{views[0]}</tr><tr>{views[1]}</tr>"
 
@@ -159,6 +170,18 @@ def _crossed(compared: pd.DataFrame) -> list[Figure]:
     return [figure for figure in headed if _known(compared, f"{figure.name}_population")]
 
 
+def _first_rows(rows: list[str], there: int, columns: int, file: str) -> str:
+    """As many rows as somebody may look through, and where the others are."""
+    more = there - min(len(rows), _MOST_ROWS)
+    told = f'<tr><td colspan="{columns}" class="why">{more:,} more in {file}</td></tr>' if more else ""
+    return "".join(rows[:_MOST_ROWS]) + told
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Why a run has no figures; an empty cell of a table is no text, so it is not said."""
+    return f"{row['status']}: {row['message']}" if pd.notna(row["message"]) else str(row["status"])
+
+
 def _known(compared: pd.DataFrame, name: str) -> bool:
     return name in compared and bool(compared[name].notna().any())
 
@@ -167,11 +190,11 @@ def _class(name: str, wanted: bool) -> str:
     return f' class="{name}"' if wanted else ""
 
 
-def _figure(name: str, row: dict[str, Any]) -> str:
+def _figure(name: str, row: dict[str, Any], declared: dict[str, Figure]) -> str:
     if name == "shape":
         return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
     value = row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
-    declared = every_figure().get(name)
-    return in_words(float(value)) if declared is None else declared.in_words(float(value))
+    known = declared.get(name)
+    return in_words(float(value)) if known is None else known.in_words(float(value))

@@ -170,11 +170,11 @@ def encode_zones(zones: pd.DataFrame) -> dict[str, Any]:
         "level": zones["level"].astype(int).tolist(),
         "tiles": zones["n_tiles"].astype(int).tolist(),
         "km2": [float(f"{area:.4g}") for area in zones["area_km2"]],
-        "rings": [_rings(outline) for outline in outlines],
+        "rings": [rings_of(outline) for outline in outlines],
     }
 
 
-def _rings(shape: Any) -> list[list[int]]:
+def rings_of(shape: Any) -> list[list[int]]:
     """Each ring as [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point."""
     import shapely
 

@@ -15,7 +15,7 @@
   };
 
   // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first;
-  // optional view, the box that counts as everything, and first, the box to begin with.
+  // optional view, the box that counts as everything, first, the box to begin with, and legend, an element that several maps share.
   odanon.map = (host, zones, on) => {
     const canvas = el("canvas", {
       tabindex: 0,
@@ -24,7 +24,7 @@
         "Map of areas. Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the choice. The table lists the same areas.",
     });
     const bar = el("div", { class: "scalebar", "aria-hidden": "true" });
-    const legend = el("div", { class: "legend" });
+    const legend = on.legend || el("div", { class: "legend" });
     const button = (label, sign, act) =>
       el("button", { type: "button", "aria-label": label, title: label, click: act }, sign);
     const buttons = el(
@@ -39,7 +39,7 @@
       buttons,
       el("div", { class: "north", title: "North is up", "aria-hidden": "true" }, "N"),
       bar,
-      legend,
+      ...(on.legend ? [] : [legend]),
     );
 
     const paint = canvas.getContext("2d");

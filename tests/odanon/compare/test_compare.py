@@ -131,7 +131,7 @@ def test_a_case_that_is_no_longer_released_is_no_longer_drawn(
     compared = tidy(list(run_plan(planned)))
     assert compared["status"].tolist() == ["refused"]
     page = comparison_page(planned, compared, table.load())
-    assert json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["releases"] == []
+    assert json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["maps"] == []
 
 
 def test_a_release_of_nothing_is_a_row_of_the_report(
@@ -248,6 +248,6 @@ def test_the_report_is_one_offline_page_that_shows_every_run(
         assert word in page
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
     data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
-    assert [release["algorithm"] for release in data["releases"]] == ["atg-joint", "atg-soft"]
+    assert [release["algorithm"] for release in data["maps"]] == ["atg-joint", "atg-soft"]
     flows = pd.read_parquet(tmp_path / "out" / "runs" / "atg-joint-k5-s0.1" / "release" / "flows.parquet")
-    assert sum(data["releases"][0]["flows"]["trips"]) == flows["trips"].sum()
+    assert sum(data["maps"][0]["flows"]["trips"]) == flows["trips"].sum()

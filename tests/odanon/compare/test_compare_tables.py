@@ -59,7 +59,7 @@ def test_zones_are_mapped_and_a_busy_flow_is_read_back_hour_by_hour(
     assert (compared["status"] == "done").all()
     assert compared[["GDM", "MAO", "MAD", "density", "trips_x1"]].notna().all().all()
     data = data_of(comparison_page(plan, compared, table.load()))
-    assert [release["algorithm"] for release in data["releases"]] == ["atg-joint", "quadtree-knapsack"]
+    assert [release["algorithm"] for release in data["maps"]] == ["atg-joint", "quadtree-knapsack"]
     assert data["profiles"]["bins"] == ["0", "1", "2"]
     flow = data["profiles"]["flows"][0]
     assert (flow["o"], flow["d"]) == ("z0", "z1")
@@ -75,7 +75,7 @@ def test_labels_alone_are_compared_without_a_map(folder: Path, tmp_path: Path, r
     assert compared["GDM"].isna().all()
     page = comparison_page(plan, compared, table.load())
     data = data_of(page)
-    assert data["releases"] == []
+    assert data["maps"] == []
     assert data["profiles"]["flows"][0]["original"] == data["profiles"]["flows"][0]["atg-joint"]
 
 

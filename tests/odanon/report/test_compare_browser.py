@@ -6,12 +6,14 @@ import geopandas
 import numpy as np
 import pandas as pd
 import pytest
+from compared_runs import made_up_runs
 
-from odanon.metrics.sizes import STEPS
-from odanon.report.compare import CaseTables, render_comparison
+from odanon.report.compare import render_comparison
+from odanon.report.compare_maps import CaseTables
 
 NAMES = [f"method-{i:02d}" for i in range(17)]
 KS = (5, 10, 20)
+NOISY = NAMES[-1]
 PROBE = """setTimeout(() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const select = document.getElementById("profile-flow");
@@ -31,10 +33,21 @@ PROBE = """setTimeout(() => {
       plots: ["gbar-s", "gbar-k", "gbar-cpu"].map((id) => all(`#${id} [data-series]`).length),
       rows: all("details table")[0].tBodies[0].rows.length, moved: before !== bars(),
       text: document.getElementById("maps-text").textContent,
+      legends: all("#maps .legend, #maps-legend").map((legend) => legend.textContent),
+      noisy: document.getElementById("plots-text").textContent,
+      widest: Math.max(...all("#gbar-s svg text").map((node) => parseFloat(node.textContent)).filter((value) => value === value)),
     };
     document.body.append(Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)}));
   }, 900);
 }, 900);"""
+
+LATE = """setTimeout(() => {
+  const seen = {
+    notes: document.querySelectorAll("#gbar-s .note, #gbar-k .note, #gbar-cpu .note").length,
+    maps: document.getElementById("maps-text").textContent, sections: document.querySelectorAll("section[hidden]").length,
+  };
+  document.body.append(Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)}));
+}, 300);"""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +71,6 @@ def page(small_release) -> str:
         "summary": "",
         "map_k": 10,
         "bins": hours,
-        "undrawn": [],
         "extent": [west, south, east, north],
     }
     return render_comparison(
@@ -67,39 +79,15 @@ def page(small_release) -> str:
 
 
 def compared() -> pd.DataFrame:
-    """A tidy table with made-up figures; one run is refused, one timed out."""
-    rng = np.random.default_rng(1)
-    table = pd.DataFrame([(name, k) for k in KS for name in NAMES], columns=["algorithm", "k"])
-    figures = (
-        "Gbar",
-        "E",
-        "D",
-        "S_share",
-        "coarse_share",
-        "C_DM",
-        "C_AVG",
-        "GDM",
-        "MAO",
-        "MAD",
-        "flows",
-        "cpu_s",
-        "peak_mb",
-        "density",
-    )
-    for name in (*figures, "origin_areas", "destination_areas", "min_persons", *(f"persons_x{s}" for s in STEPS)):
-        table[name] = rng.uniform(0.01, 1, len(table)).round(4) * (1e8 if name == "C_DM" else 1)
-    for view in ("_persons", "_population"):
-        for name in figures[:10]:
-            table[f"{name}{view}"] = table[name]
-    table = table.assign(
-        status="done", verifier="passed", message=None, protect="", segment="all", unit="persons", suppression=0.5
-    )
+    """A tidy table with made-up figures; one run is refused, one timed out, and one method adds noise."""
+    table = made_up_runs(NAMES, KS)
     table.loc[3, ["status", "message", "Gbar"]] = [
         "refused",
         "a long reason that says what to do about it " * 4,
         np.nan,
     ]
     table.loc[5, ["status", "Gbar"]] = ["timed out", np.nan]
+    table.loc[table["algorithm"] == NOISY, ["verifier", "S_share"]] = ["not verified", -24.0]
     return table
 
 
@@ -117,6 +105,12 @@ def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) 
     assert body.count("GDM m") == 4  # in the legend too  # in trips, in people and by weights
 
 
+def test_a_run_that_timed_out_without_a_reason_gets_none(page: str) -> None:
+    body = page[: page.index('<script type="application/json"')]
+    assert "<bdi>timed out</bdi>" in body
+    assert not re.search(r"\bnan\b", body, re.IGNORECASE)
+
+
 def test_nothing_points_outside(page: str) -> None:
     assert not re.search(r"https?://|url\(|@import|fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", page)
     assert "default-src 'none'" in page
@@ -125,10 +119,29 @@ def test_nothing_points_outside(page: str) -> None:
 def test_seventeen_algorithms_are_drawn_apart_and_share_the_place_that_is_pressed(page: str, probe) -> None:
     seen = probe(page, PROBE, wait_ms=6000)
     assert seen["overflow"] <= 0
-    assert len(set(seen["looks"])) == len(seen["looks"]) == 17
+    assert len(set(seen["looks"])) == len(seen["looks"]) == 16
     assert seen["rows"] == len(NAMES) * len(KS)
     assert seen["sizes"] == seen["profiles"] == len(seen["maps"]) == 17
     assert min(seen["maps"]) > 10
-    assert seen["plots"] == [49, 49 + 17, 49]  # two runs have no figures; lines join the dots against k
+    assert seen["plots"] == [
+        46,
+        46 + 16,
+        46,
+    ]  # two runs have no figures and three are noise; lines join the dots against k
     assert seen["moved"]
     assert "place you pressed" in seen["text"]
+    assert len(seen["legends"]) == 1
+    assert "Destinations, trips per km²" in seen["legends"][0]
+    assert NOISY in seen["noisy"]
+    assert 0 < seen["widest"] <= 100  # of the trips, in per cent
+
+
+def test_plots_that_have_nothing_to_show_say_so(probe) -> None:
+    """A set so large that no method is done in time."""
+    late = compared().assign(status="timed out", verifier=None, Gbar=np.nan, S_share=np.nan, cpu_s=np.nan)
+    facts = {"byline": "", "summary": "", "map_k": 10, "bins": [], "extent": [4.0, 45.0, 5.0, 46.0]}
+    nothing = pd.DataFrame(columns=["time", "origin", "destination", "original"])
+    seen = probe(render_comparison("Anonymising", late, late, [], nothing, facts), LATE)
+    assert seen["notes"] == 3
+    assert "no run" in seen["maps"]
+    assert seen["sections"] == 2
