@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.readings import AUTO, EVEN
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import (
@@ -37,8 +38,9 @@ from odanon_assets.lake.files import (
 )
 from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
 from odanon_assets.stores.answers.shapes import crosswalk_over
+from odanon_assets.stores.answers.sql import answer
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.duck import answer, session_over
+from odanon_assets.stores.duck import session_over
 from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
@@ -52,7 +54,6 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
-    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
@@ -230,8 +231,15 @@ class EmbeddedStore:
         """A DuckDB session with the views `flows`, `zones`, `weights`, `tiles`, `releases`, `metrics` and `windows` over everything published."""
         return session_over(self.releases(), self._every_window())
 
-    def query(self, sql: str) -> pd.DataFrame:
-        return self._steady(lambda folders: answer(folders, self._every_window(), sql))
+    def query(self, sql: str, product: str | None = None, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        return self._steady(lambda folders: self._answer(folders, sql, product, areas), product)
+
+    def _answer(self, folders: list[Path], sql: str, product: str | None, areas: "GeoDataFrame | None") -> pd.DataFrame:
+        windows = [each for each in self._every_window() if product in (None, each[0])]
+        releases: dict[str, list[Path]] = {}
+        for folder in folders:
+            releases.setdefault(folder.parent.parent.name, []).append(folder)
+        return answer(releases, windows, sql, areas)
 
     def _steady(self, ask: Callable[[list[Path]], _Answer], product: str | None = None) -> _Answer:
         """The answer to a question on the visible releases, asked again if one of them was taken away meanwhile."""
@@ -261,30 +269,30 @@ class EmbeddedStore:
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         reading: str = AUTO,
+        segment: str | None = None,
     ) -> Estimate:
-        return self._steady(lambda folders: flow_over(folders, (origin, destination), since, until, reading), product)
+        return self._steady(lambda folders: flow_over(folders, (origin, destination), when, reading, segment), product)
 
     def matrix(
-        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+        self, product: str, areas: "GeoDataFrame", when: When, reading: str = AUTO, segment: str | None = None
     ) -> pd.DataFrame:
-        return self._steady(lambda folders: matrix_over(folders, areas.geometry, since, until, reading), product)
+        return self._steady(lambda folders: matrix_over(folders, areas.geometry, when, reading, segment), product)
 
     def profile(
         self,
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         step: timedelta,
         reading: str = AUTO,
         along: str = EVEN,
+        segment: str | None = None,
     ) -> pd.DataFrame:
-        ends, steps = (origin, destination), steps_of(since, until, step)
-        return self._steady(lambda folders: profile_over(folders, ends, steps, reading, along), product)
+        ends = origin, destination
+        return self._steady(lambda folders: profile_over(folders, ends, when, step, reading, along, segment), product)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         return self._steady(lambda folders: crosswalk_over(folders, old, new), product)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.prior import no_tiles
 from odanon.reconstruct.readings import AUTO, EVEN, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
+from odanon_assets.stores.answers.session import query_in
 from odanon_assets.stores.answers.tables import flow_in, matrix_in, profile_in
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
-from odanon_assets.stores.database import address_of, execute, reading, transaction
+from odanon_assets.stores.database import address_of, execute, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -29,7 +31,6 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
-    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
@@ -38,16 +39,6 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
     from sqlalchemy import Connection
-
-
-_ASK = """
-DO $$
-DECLARE answer refcursor := 'odanon_answer';
-BEGIN
-    OPEN answer FOR EXECUTE current_setting('odanon.query');
-END
-$$
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,43 +244,37 @@ class PostgisStore:
             rows = execute(connection, f"SELECT {', '.join(AUDIT_COLUMNS)} FROM work.audit_log ORDER BY entry_no").all()
         return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS)).astype({"window_start": "str"})
 
-    def query(self, sql: str) -> pd.DataFrame:
-        with reading(self.url) as connection:
-            execute(connection, "SET LOCAL search_path = published, odanon, public")
-            execute(connection, "SELECT set_config('odanon.query', :sql, true)", {"sql": sql})
-            # A cursor takes one query that gives rows: whoever adds a COMMIT cannot leave the read-only transaction.
-            execute(connection, _ASK)
-            result = execute(connection, "FETCH ALL FROM odanon_answer")
-            return pd.DataFrame(result.all(), columns=list(result.keys()))
+    def query(self, sql: str, product: str | None = None, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        return query_in(self.url, sql, product, areas)
 
     def flow(
         self,
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         reading: str = AUTO,
+        segment: str | None = None,
     ) -> Estimate:
-        return flow_in(self.url, product, (origin, destination), since, until, reading)
+        return flow_in(self.url, product, (origin, destination), when, reading, segment)
 
     def matrix(
-        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+        self, product: str, areas: "GeoDataFrame", when: When, reading: str = AUTO, segment: str | None = None
     ) -> pd.DataFrame:
-        return matrix_in(self.url, product, areas, since, until, reading)
+        return matrix_in(self.url, product, areas, when, reading, segment)
 
     def profile(
         self,
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         step: timedelta,
         reading: str = AUTO,
         along: str = EVEN,
+        segment: str | None = None,
     ) -> pd.DataFrame:
-        return profile_in(self.url, product, (origin, destination), steps_of(since, until, step), reading, along)
+        return profile_in(self.url, product, (origin, destination), when, step, reading, along, segment)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
@@ -307,8 +292,11 @@ _TAKE_AWAY = (
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
-    "DELETE FROM published.pulse p USING published.release r WHERE p.release_no = r.release_no"
-    " AND r.product = :product AND r.window_start = :window_start",
+    *(
+        f"DELETE FROM published.{table} x USING published.release r WHERE x.release_no = r.release_no"
+        " AND r.product = :product AND r.window_start = :window_start"
+        for table in ("pulse", "piece", "flow_time", "part")
+    ),
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.metric m USING published.release r WHERE m.release_no = r.release_no"
