@@ -1,0 +1,137 @@
+"""Which products are published, and what became of their windows."""
+
+import hashlib
+import os
+from datetime import date
+from typing import Any
+
+import pandas as pd
+
+from odanon.client.publications import Publications
+from odanon.model.window import Length, next_window
+from odanon_assets.explore.answers.tables import manifests_of, texts
+
+PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the reports
+_ALL = "all"  # the segment of rows that are of everybody
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAY_TYPES = ("working", "saturday", "sunday_holiday")
+
+
+def standing(published: Publications, request: dict[str, Any]) -> dict[str, str]:
+    """A digest of what every product shows: the answers to the same question are the same as long as it is."""
+    windows = _windows(published)
+    return {
+        str(name): hashlib.sha256(rows.to_json(date_format="iso").encode()).hexdigest()
+        for name, rows in windows.groupby("product")
+    }
+
+
+def catalogue(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
+    """A line for every product; the base map is the server's."""
+    windows, lines = _windows(published), []
+    for name, rows in windows.groupby("product"):
+        shown = rows.loc[rows["status"] == "published", "window_start"]
+        manifest = published[str(name)].manifest() if len(shown) else {}
+        lines.append(
+            {
+                "name": name,
+                "title": manifest.get("title", name),
+                "timezone": manifest.get("timezone") or "UTC",
+                "licence": manifest.get("licence"),
+                "windows": len(shown),
+                "first": shown.min() if len(shown) else None,
+                "last": shown.max() if len(shown) else None,
+            }
+        )
+    return {"products": lines, "basemap": request["basemap"]}
+
+
+def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
+    """What a product is and promises, and its calendar."""
+    name = request["product"]
+    chosen, manifests = published[name], manifests_of(published, name)
+    latest = chosen.manifest()
+    windows = _windows(published, name)
+    lengths = {told["window_start"]: told.get("window", "day") for told in manifests}
+    usual: Length = latest.get("window", "day")
+    zones = chosen.zones()
+    return {
+        "name": name,
+        "title": latest.get("title", name),
+        "timezone": str(chosen.timezone),
+        "licence": latest.get("licence"),
+        "citation": _citation(latest),
+        "promise": {"k": latest["parameters"]["k"], "unit": latest["parameters"]["unit"]},
+        "readings": ["auto", *latest.get("readings", ["even"])],
+        "segments": _segments(published, name),
+        "day_types": _day_types(manifests),
+        "months": sorted({start[:7] for start in lengths}),
+        "windows": _calendar(windows, lengths, usual, _trips(published, name), request["at"]),
+        "names": {},
+        "box": [round(float(side), 5) for side in zones.total_bounds],
+    }
+
+
+def _windows(published: Publications, product: str | None = None) -> pd.DataFrame:
+    """product, window_start, status and release_id of every window that was ever published."""
+    where = "" if product is None else f" WHERE product = {texts([product])}"
+    rows = published.sql(
+        f"SELECT product, window_start, status, release_id FROM windows{where} ORDER BY product, window_start"
+    )
+    return rows.assign(window_start=pd.to_datetime(rows["window_start"]).dt.strftime("%Y-%m-%d"))
+
+
+def _calendar(
+    windows: pd.DataFrame, lengths: dict[str, Length], usual: Length, trips: dict[str, float], at: str
+) -> list[dict[str, Any]]:
+    found = []
+    for row in windows.to_dict("records"):
+        length = lengths.get(row["window_start"], usual)
+        shown = row["status"] == "published"
+        found.append(
+            {
+                "start": row["window_start"],
+                "end": next_window(date.fromisoformat(row["window_start"]), length).isoformat(),
+                "length": length,
+                "status": row["status"],
+                "trips": trips.get(row["window_start"]) if shown else None,
+                "report": _report(row, at) if shown else None,
+            }
+        )
+    return found
+
+
+def _report(row: dict[str, Any], at: str) -> str | None:
+    """Where a web server shows the report of a release: among the files of the store, or a copy."""
+    served = os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
+    place = f"report={row['window_start']}" if "://" in at else f"releases/{row['release_id']}"
+    return f"{served}/{row['product']}/{place}/report.html" if served else None
+
+
+def _trips(published: Publications, product: str) -> dict[str, float]:
+    """What the manifests say of the trips of windows, rounded as it is there."""
+    rows = published.sql(
+        f"SELECT window_start, value FROM metrics WHERE product = {texts([product])} AND name = 'trips_published'"
+    )
+    days = pd.to_datetime(rows["window_start"]).dt.strftime("%Y-%m-%d")
+    return dict(zip(days, rows["value"].astype(float), strict=True))
+
+
+def _segments(published: Publications, product: str) -> list[str]:
+    rows = published.sql(f"SELECT DISTINCT segment FROM flows WHERE product = {texts([product])}")
+    return sorted(name for name in rows["segment"].dropna().astype(str) if name != _ALL)
+
+
+def _day_types(manifests: list[dict[str, Any]]) -> list[str]:
+    """Those that can be asked for: all where windows are days, else those that the bins of windows are of."""
+    told = {each["day_type"] for manifest in manifests for each in manifest.get("bins", ()) if each["days"]}
+    days = any(manifest.get("window", "day") == "day" for manifest in manifests)
+    known = dict.fromkeys((*_DAY_TYPES, *_WEEKDAYS))
+    return [name for name in known if days or name in told]
+
+
+def _citation(manifest: dict[str, Any]) -> str:
+    return (
+        f"{manifest.get('owner', '')}: {manifest.get('title', manifest['product'])}. Product {manifest['product']}."
+        f" Licence: {manifest.get('licence', 'not given')}."
+    ).removeprefix(": ")

@@ -1,0 +1,87 @@
+"""Questions are worked on in processes of their own: each may be stopped, and has its own limits of time and memory.
+
+One process stands ready with everything imported, and a copy of it answers each question.
+"""
+
+import json
+import os
+import select
+import socket
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from odanon.reading.pseudonym import KEY_VARIABLE
+from odanon.system.standby import Standby
+from odanon_assets.explore.limits import ANSWER_SECONDS, MEMORY_BYTES
+
+_MODULE = "odanon_assets.explore.answers"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes back to whoever asked: a status and JSON, packed by gzip."""
+
+    status: int
+    packed: bytes
+
+
+class StoppedError(Exception):
+    """Whoever asked has gone, or the time is up."""
+
+
+@dataclass(eq=False)
+class Stop:
+    """Ends a question that nobody waits for any more."""
+
+    _ends: tuple[socket.socket, socket.socket] = field(default_factory=socket.socketpair)
+
+    def now(self) -> None:
+        self._ends[0].send(b".")
+
+    @property
+    def watched(self) -> socket.socket:
+        return self._ends[1]
+
+    def close(self) -> None:
+        for end in self._ends:
+            end.close()
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the key; one thread in a library that would else take all processors for small tables."""
+    known = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
+    return known | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+
+
+_READY = Standby(_MODULE, _environment)
+
+
+def warm() -> None:
+    """Start the process that stands ready, so that the first reader need not wait for it."""
+    _READY.standing_ready()
+
+
+def asked(question: Mapping[str, Any], body: bytes, stop: Stop, seconds: float = ANSWER_SECONDS) -> Answer | None:
+    """The answer to a question; None where its process ended without one, for want of memory."""
+    limits = {"memory": MEMORY_BYTES, "seconds": seconds}
+    with tempfile.TemporaryFile() as sent:
+        sent.write(body)
+        sent.flush()
+        with _READY.asked(json.dumps({**question, **limits}).encode(), sent.fileno()) as way_back:
+            until, found = time.monotonic() + seconds, bytearray()
+            while True:
+                ready, _, _ = select.select([way_back, stop.watched], [], [], max(until - time.monotonic(), 0.0))
+                if way_back not in ready:
+                    raise StoppedError
+                part = way_back.read1(1 << 16)  # type: ignore[attr-defined]
+                if not part:
+                    break
+                found += part
+    head, newline, packed = bytes(found).partition(b"\n")
+    if not newline:
+        return None
+    told = json.loads(head)
+    return Answer(told["status"], packed) if len(packed) == told["bytes"] else None
