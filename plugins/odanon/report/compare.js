@@ -96,7 +96,7 @@
     };
     const out = sums(release.flows.o, () => 1);
     const map = odanon.map(host, zones, {
-      view: odanon.planeBox(data.extent),
+      view: odanon.plane(data.extent).box,
       hover: (under, event) => {
         const zone = under.find((i) => shown.has(i));
         if (zone === undefined || !event) {

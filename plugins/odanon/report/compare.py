@@ -11,7 +11,18 @@ from odanon.report.compared_tables import cross_section, people_table, runs_tabl
 from odanon.report.encode import encode_zones, zones_in_use
 from odanon.report.page import asset, build_page, in_words, text
 
-SCRIPTS = ("base.js", "flows.js", "map.js", "plots.js", "lines.js", "compare.js")
+SCRIPTS = (
+    "base.js",
+    "flows.js",
+    "zones.js",
+    "scene.js",
+    "film.js",
+    "hands.js",
+    "map.js",
+    "plots.js",
+    "lines.js",
+    "compare.js",
+)
 
 _PAIR = ["origin", "destination"]
 
