@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.system.standby import Standby
@@ -26,6 +26,7 @@ class Answer:
 
     status: int
     packed: bytes
+    failed: str | None = None  # the type of an error that nobody foresaw, and where it was
 
 
 class StoppedError(Exception):
@@ -71,17 +72,24 @@ def asked(question: Mapping[str, Any], body: bytes, stop: Stop, seconds: float =
         sent.write(body)
         sent.flush()
         with _READY.asked(json.dumps({**question, **limits}).encode(), sent.fileno()) as way_back:
-            until, found = time.monotonic() + seconds, bytearray()
-            while True:
-                ready, _, _ = select.select([way_back, stop.watched], [], [], max(until - time.monotonic(), 0.0))
-                if way_back not in ready:
-                    raise StoppedError
-                part = way_back.read1(1 << 16)  # type: ignore[attr-defined]
-                if not part:
-                    break
-                found += part
-    head, newline, packed = bytes(found).partition(b"\n")
+            found = _read(way_back, stop, time.monotonic() + seconds)
+    head, newline, packed = found.partition(b"\n")
     if not newline:
         return None
     told = json.loads(head)
-    return Answer(told["status"], packed) if len(packed) == told["bytes"] else None
+    return Answer(told["status"], packed, told["failed"]) if len(packed) == told["bytes"] else None
+
+
+def _read(way_back: IO[bytes], stop: Stop, until: float) -> bytes:
+    """All that comes until a moment, unless it is stopped before."""
+    found, waiting = bytearray(), select.poll()
+    for each in (way_back, stop.watched):
+        waiting.register(each, select.POLLIN)
+    while True:
+        ready = [descriptor for descriptor, _ in waiting.poll(max(until - time.monotonic(), 0.0) * 1000)]
+        if way_back.fileno() not in ready:
+            raise StoppedError
+        part = way_back.read1(1 << 16)  # type: ignore[attr-defined]
+        if not part:
+            return bytes(found)
+        found += part
