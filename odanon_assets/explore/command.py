@@ -1,6 +1,7 @@
 """`odanon explore`: what is published, in a browser."""
 
 import ipaddress
+import logging
 import os
 import socket
 import webbrowser
@@ -14,6 +15,7 @@ from starlette.applications import Starlette
 from odanon.client.place import store_at
 from odanon.errors import OdanonError
 from odanon_assets.explore.basemap import BaseMap
+from odanon_assets.explore.explorer import LOG
 from odanon_assets.explore.server import explorer_app
 from odanon_assets.lake.places import default_root
 
@@ -60,6 +62,8 @@ def explore(
 
 def deployed() -> Starlette:
     """The server as the environment says, for `uvicorn --factory`: the store to read, and perhaps a base map."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    LOG.setLevel(logging.INFO)
     basemap = os.environ.get(BASEMAP_VARIABLE)
     return explorer_app(_place(os.environ.get(AT_VARIABLE)), BaseMap.open(Path(basemap)) if basemap else None)
 
