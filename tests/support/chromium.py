@@ -81,7 +81,9 @@ class Page:
         """A real click in the middle of the first element that is found."""
         where = f"document.querySelector({json.dumps(selector)})"
         self.run(f"{where}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-        box = self.run(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({where}.getBoundingClientRect())")
+        box = self.run(
+            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({where}.getBoundingClientRect())"
+        )
         self.drag([box])
 
     def drag(self, points: list[list[float]]) -> None:
@@ -123,7 +125,13 @@ def chromium(width: int = 1440, height: int = 1000) -> Iterator[Page]:
     name = given or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert name, "there is no chromium: run deploy/setup/chromium.sh as root"
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [name, *OPTIONS.split(), f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank"]
+        command = [
+            name,
+            *OPTIONS.split(),
+            f"--user-data-dir={profile}",
+            f"--window-size={width},{height}",
+            "about:blank",
+        ]
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
@@ -142,7 +150,9 @@ def _first_page(profile: Path) -> str:
     told = profile / "DevToolsActivePort"
     for _ in range(600):
         if told.exists() and "\n" in told.read_text():
-            with urllib.request.urlopen(f"http://127.0.0.1:{told.read_text().split()[0]}/json/list", timeout=60) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{told.read_text().split()[0]}/json/list", timeout=60
+            ) as answer:
                 return next(page["webSocketDebuggerUrl"] for page in json.load(answer) if page["type"] == "page")
         time.sleep(0.1)
     raise AssertionError("the browser did not start within a minute")

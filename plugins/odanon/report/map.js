@@ -180,6 +180,7 @@
       canvas,
       redraw,
       place,
+      under,
       // Other zones on the same plane; the view stays once somebody has moved it.
       load: (list, box) => {
         load(list);
