@@ -116,6 +116,10 @@ class FileAsked(Asked):
     label: Annotated[str, StringConstraints(max_length=200)] | None = None
 
 
+class ZoneAsked(Asked):
+    id: Annotated[str, StringConstraints(max_length=200), Field(description="as `flows` names it")]
+
+
 class Mistake(BaseModel):
     """What is wrong and what to do, in one sentence."""
 

@@ -41,6 +41,14 @@ QUESTIONS = (
     Question("product", "GET", _PRODUCT, "One product and what became of its windows", models.Product),
     Question("flows", "GET", f"{_PRODUCT}/flows", "Zones and the flows between them", models.Flows, models.WhenAsked),
     Question(
+        "zone",
+        "GET",
+        f"{_PRODUCT}/zone",
+        "The exact outline of a zone, to ask about as an area",
+        models.Area,
+        models.ZoneAsked,
+    ),
+    Question(
         "matrix",
         "POST",
         f"{_PRODUCT}/matrix",
