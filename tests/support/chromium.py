@@ -72,7 +72,8 @@ class Page:
             if found := self.run(script):
                 return found
             time.sleep(0.05)
-        raise AssertionError(f"{script} stayed empty for {seconds} s; {self.run('document.body.innerText')[-1500:]}")
+        shown = self.run("document.body.innerText")[-1500:]
+        raise AssertionError(f"{script} stayed empty for {seconds} s; {self.complaints}; {shown}")
 
     def text(self, selector: str) -> str:
         return self.run(f"document.querySelector({json.dumps(selector)}).innerText")

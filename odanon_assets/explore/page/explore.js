@@ -6,7 +6,8 @@
   let product = null;
   let plane = odanon.plane(fallback);
   let basemap = null;
-  let edited = -1;
+  let edited = -1; // the area whose corners are moved
+  let tools = null;
 
   // What happened, below the map; mistakes are marked and are read out.
   odanon.say = (text, isMistake = false) => {
@@ -78,7 +79,7 @@
     };
     odanon.answer(byId("area-list"), byId("hint"), "Fetching the outline …", () => odanon.ask("zone", path), show);
   };
-  const tools = odanon.tools(map, {
+  tools = odanon.tools(map, {
     plane: () => plane,
     said: (text) => odanon.say(text),
     hover: (event) => odanon.published.data() && odanon.published.hover(map, map.under(event), event),
@@ -98,7 +99,6 @@
       odanon.choose({ areas });
     },
     ended: () => {
-      edited = tools.kind() ? edited : edited;
       press("tool", null);
       for (const id of ["finish", "cancel"]) byId(id).hidden = true;
       odanon.say("");

@@ -59,8 +59,7 @@
     const ramp = odanon.ramp(state.zone === null ? state.side : opposite[state.side]);
     const classes = odanon.classes(odanon.breaks([...values.values()]), ramp);
     const hatched = new Set(rows.filter(isCoarse).map((row) => row.zone));
-    const lines =
-      chosen >= 0 || state.table === "flows" ? data.flows.lines({ ...asked, zone: chosen }, state.lines) : [];
+    const lines = state.lines ? data.flows.lines({ ...asked, zone: chosen }, state.lines) : [];
     map.show({
       fills: new Map([...values].map(([zone, value]) => [zone, classes.of(value)])),
       hatched,
