@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from odanon.reading.pseudonym import KEY_VARIABLE
 from odanon.system.standby import Standby
-from odanon_assets.explore.limits import ANSWER_SECONDS, MEMORY_BYTES
+from odanon_assets.explore import limits
 
 _MODULE = "odanon_assets.explore.answers"
 
@@ -65,14 +65,14 @@ def warm() -> None:
     _READY.standing_ready()
 
 
-def asked(question: Mapping[str, Any], body: bytes, stop: Stop, seconds: float = ANSWER_SECONDS) -> Answer | None:
+def asked(question: Mapping[str, Any], body: bytes, stop: Stop) -> Answer | None:
     """The answer to a question; None where its process ended without one, for want of memory."""
-    limits = {"memory": MEMORY_BYTES, "seconds": seconds}
+    request = {**question, "memory": limits.MEMORY_BYTES, "seconds": limits.ANSWER_SECONDS}
     with tempfile.TemporaryFile() as sent:
         sent.write(body)
         sent.flush()
-        with _READY.asked(json.dumps({**question, **limits}).encode(), sent.fileno()) as way_back:
-            found = _read(way_back, stop, time.monotonic() + seconds)
+        with _READY.asked(json.dumps(request).encode(), sent.fileno()) as way_back:
+            found = _read(way_back, stop, time.monotonic() + limits.ANSWER_SECONDS)
     head, newline, packed = found.partition(b"\n")
     if not newline:
         return None

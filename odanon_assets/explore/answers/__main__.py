@@ -25,6 +25,7 @@ from odanon_assets.explore.answers.areas import TooLargeError, uploaded
 from odanon_assets.explore.answers.catalogue import catalogue, product, standing
 from odanon_assets.explore.answers.mapped import flows
 from odanon_assets.explore.answers.numbers import matrix, profile
+from odanon_assets.explore.answers.outline import zone
 from odanon_assets.explore.answers.tables import timed
 from odanon_assets.explore.models import sentence
 from odanon_assets.explore.openapi import BY_NAME
@@ -36,6 +37,7 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
     "products": catalogue,
     "product": product,
     "flows": flows,
+    "zone": zone,
     "matrix": matrix,
     "profile": profile,
 }
@@ -55,10 +57,9 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[int, Any]:
     except (ValidationError, UnicodeDecodeError, RecursionError) as error:
         problems = error.errors() if isinstance(error, ValidationError) else [{"loc": (), "msg": "it is not JSON"}]
         return 400, {"error": str(sentence(problems))}
-    except OutageError as error:
-        return 503, {"error": str(error)}
     except OdanonError as error:
-        return 422, {"error": str(error)}
+        told = str(error).replace(request["at"], "the store")  # where it lies is the operator's matter
+        return 503 if isinstance(error, OutageError) else 422, {"error": told}
 
 
 def _checked(

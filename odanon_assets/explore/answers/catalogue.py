@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from odanon.client.publications import Publications
+from odanon.errors import OdanonError
 from odanon.model.window import Length, next_window
 from odanon_assets.explore.answers.tables import manifests_of, texts
 
@@ -49,16 +50,16 @@ def catalogue(published: Publications, request: dict[str, Any]) -> dict[str, Any
 def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
     """What a product is and promises, and its calendar."""
     name = request["product"]
-    chosen, manifests = published[name], manifests_of(published, name)
-    latest = chosen.manifest()
-    windows = _windows(published, name)
+    windows, manifests = _windows(published, name), manifests_of(published, name)
+    if not manifests:
+        raise OdanonError(f"of {name} nothing is published any more; its windows were withdrawn or purged")
+    latest = manifests[-1]
     lengths = {told["window_start"]: told.get("window", "day") for told in manifests}
     usual: Length = latest.get("window", "day")
-    zones = chosen.zones()
     return {
         "name": name,
         "title": latest.get("title", name),
-        "timezone": str(chosen.timezone),
+        "timezone": latest.get("timezone") or "UTC",
         "licence": latest.get("licence"),
         "citation": _citation(latest),
         "promise": {"k": latest["parameters"]["k"], "unit": latest["parameters"]["unit"]},
@@ -66,9 +67,9 @@ def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
         "segments": _segments(published, name),
         "day_types": _day_types(manifests),
         "months": sorted({start[:7] for start in lengths}),
-        "windows": _calendar(windows, lengths, usual, _trips(published, name), request["at"]),
+        "windows": _calendar(windows, lengths, usual, _trips(manifests), request["at"]),
         "names": {},
-        "box": [round(float(side), 5) for side in zones.total_bounds],
+        "box": [round(float(side), 5) for side in published[name].zones().total_bounds],
     }
 
 
@@ -108,13 +109,10 @@ def _report(row: dict[str, Any], at: str) -> str | None:
     return f"{served}/{row['product']}/{place}/report.html" if served else None
 
 
-def _trips(published: Publications, product: str) -> dict[str, float]:
+def _trips(manifests: list[dict[str, Any]]) -> dict[str, float]:
     """What the manifests say of the trips of windows, rounded as it is there."""
-    rows = published.sql(
-        f"SELECT window_start, value FROM metrics WHERE product = {texts([product])} AND name = 'trips_published'"
-    )
-    days = pd.to_datetime(rows["window_start"]).dt.strftime("%Y-%m-%d")
-    return dict(zip(days, rows["value"].astype(float), strict=True))
+    told = {each["window_start"]: each.get("metrics", {}).get("trips_published") for each in manifests}
+    return {window: float(trips) for window, trips in told.items() if trips is not None}
 
 
 def _segments(published: Publications, product: str) -> list[str]:

@@ -13,7 +13,7 @@ def timed(at: str, seconds: float) -> str:
         return at
     from sqlalchemy import make_url
 
-    url, limit = make_url(at), f"-c statement_timeout={seconds:.0f}s -c client_connection_check_interval=1s"
+    url, limit = make_url(at), f"-c statement_timeout={1000 * seconds:.0f} -c client_connection_check_interval=1s"
     given = url.query.get("options", "")
     return url.update_query_dict({"options": f"{given} {limit}".strip()}).render_as_string(hide_password=False)
 
