@@ -157,10 +157,6 @@
     list.forEach(({ rings }, i) => {
       if (i === hidden) return;
       trace(pen, rings, view);
-      pen.globalAlpha = 0.14;
-      pen.fillStyle = mark;
-      pen.fill("evenodd");
-      pen.globalAlpha = 1;
       const chosen = state.pair && state.pair.includes(i);
       pen.strokeStyle = odanon.css("--paper");
       pen.lineWidth = chosen ? 5.5 : 4;

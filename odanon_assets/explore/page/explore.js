@@ -143,6 +143,7 @@
     for (const name of ["side", "measure", "table"]) press(name, state[name]);
     byId("lines").value = String(state.lines);
     byId("reading").value = state.reading;
+    byId("step").value = state.step;
     for (const name of ["published", "areas"]) {
       const chosen = state.panel === name;
       byId(name).hidden = !chosen;
@@ -165,7 +166,8 @@
     if (names.has("areas")) odanon.areas.show(areaActs);
     if (names.has("areas") || isTime(names) || names.has("reading")) odanon.matrix.show();
     if (names.has("pair")) odanon.matrix.mark();
-    if (["areas", "pair", "fold", "reading"].some((name) => names.has(name)) || isTime(names)) odanon.profile.show();
+    if (["areas", "pair", "fold", "step", "reading"].some((name) => names.has(name)) || isTime(names))
+      odanon.profile.show();
     map.redraw();
   });
 
@@ -182,6 +184,7 @@
   );
   onEach("#lines", "change", (list) => odanon.choose({ lines: Number(list.value) }));
   onEach("#reading", "change", (list) => odanon.choose({ reading: list.value }));
+  onEach("#step", "change", (list) => odanon.choose({ step: list.value }));
   onEach("#clear", "click", () => odanon.choose({ zone: null }));
   onEach("#take", "click", () => take(odanon.published.data().indexOf.get(state.zone)));
   onEach("#turn", "click", () => odanon.choose({ pair: [...state.pair].reverse() }));

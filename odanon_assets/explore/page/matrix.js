@@ -47,6 +47,7 @@
     return [
       el("strong", {}, change.estimate),
       el("small", {}, change.range),
+      el("small", {}, `${known.estimate(first)} → ${known.estimate(second)}`),
       change.verdict
         ? el("em", { class: change.verdict.includes("sure") ? "sure-change" : "no-change" }, change.verdict)
         : "",

@@ -5,10 +5,10 @@
   let shown = null; // [{name, steps}], one or two
 
   const stepOf = (period) => {
-    if (state.fold === "day") return { step: "1h", fold: "day" };
+    if (state.fold === "day") return { step: state.step, fold: "day" };
     if (state.fold === "week") return { step: "1d", fold: "week" };
     const long = days.between(...when.span(period));
-    return { step: long <= 2 ? "1h" : long <= 120 ? "1d" : "7d", fold: null };
+    return { step: long <= 2 ? state.step : long <= 120 ? "1d" : "7d", fold: null };
   };
   const ask = (period, name) => {
     const [origin, destination] = state.pair.map((i) => odanon.shapes.geometry(state.areas[i]));
@@ -23,7 +23,7 @@
 
   const plot = odanon.bars(byId("profile"));
   const axis = {
-    day: "trips by start of the hour, mean of a day",
+    day: "trips by time of the day, mean of a day",
     week: "trips by day of the week, mean of a week",
     none: "trips through the period",
   };
@@ -33,7 +33,7 @@
     const classes = ["fill-origin", "fill-destination"];
     plot.show({
       name: `Trips from ${state.areas[state.pair[0]].name} to ${state.areas[state.pair[1]].name}`,
-      x: `${axis[state.fold]}; striped between the bounds`,
+      x: axis[state.fold],
       labels: labels.map((step) => step.label),
       format: odanon.axisNumber,
       series: shown.map((list, i) => ({
@@ -75,7 +75,10 @@
       odanon.answer(byId("profile"), byId("profile-text"), "Following the flow through time …", gather, (found) => {
         shown = found;
         const notes = [...new Set(found.map((list) => list.note).filter(Boolean))];
-        byId("profile-text").textContent = notes.map(odanon.sentence).join(" ");
+        byId("profile-text").textContent = [
+          "Solid up to the lower bound, striped up to the upper one, a tick at the estimate.",
+          ...notes.map(odanon.sentence),
+        ].join(" ");
         if (found.some((list) => list.steps.length)) draw();
         else byId("profile").replaceChildren(el("p", { class: "empty" }, "Nothing is published for these times."));
       });

@@ -19,19 +19,21 @@
     areas: [],
     pair: null, // [origin, destination] among the areas
     fold: "day",
+    step: "3h", // of a day
     reading: "auto",
     view: null, // {lon, lat, scale} in pixels a metre, once the map was moved
   });
   const state = fresh();
   const listeners = [];
   const plain = { days: null, clock: null, segment: null, zone: null, side: "origin", measure: "density" };
-  Object.assign(plain, { panel: "published", table: "areas", fold: "day", reading: "auto" });
+  Object.assign(plain, { panel: "published", table: "areas", fold: "day", step: "3h", reading: "auto" });
   const choices = {
     side: ["origin", "destination"],
     measure: ["density", "trips"],
     panel: ["published", "areas"],
     table: ["areas", "flows"],
     fold: ["day", "week", "none"],
+    step: ["1h", "3h"],
   };
   const day = /^\d{4}-\d{2}-\d{2}$/;
 
