@@ -119,8 +119,11 @@ def _operation(question: Question, refs: dict[Any, Any], schemas: dict[str, Any]
         },
     }
     if question.query is not None:
-        fields = schemas["$defs"][question.query.__name__]["properties"]
-        operation["parameters"] += [{"name": name, "in": "query", "schema": schema} for name, schema in fields.items()]
+        told = schemas["$defs"][question.query.__name__]
+        operation["parameters"] += [
+            {"name": name, "in": "query", "required": name in told.get("required", ()), "schema": schema}
+            for name, schema in told["properties"].items()
+        ]
     if question.body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": refs[question.body]}}}
     if question.file:

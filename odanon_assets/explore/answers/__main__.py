@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -14,9 +15,11 @@ from typing import IO, Any
 import duckdb  # noqa: F401  slow to import, and needed for most answers: once here, and not in every copy
 import geopandas  # noqa: F401
 import pyarrow.dataset  # noqa: F401
+import pyproj  # noqa: F401
 import sqlalchemy.dialects.postgresql.psycopg2  # noqa: F401
 from pydantic import BaseModel, ValidationError
 
+from odanon import registry
 from odanon.client.publications import open as open_published
 from odanon.errors import OdanonError, OutageError
 from odanon.report.page import plain
@@ -31,6 +34,7 @@ from odanon_assets.explore.models import sentence
 from odanon_assets.explore.openapi import BY_NAME
 
 _FAILED = "something went wrong with this answer; the log of the server has the type of the error"
+_NO_MEMORY = re.compile("bad_alloc|out of memory|cannot allocate", re.IGNORECASE)  # as libraries tell it
 _FASTER = 5  # of gzip: half the time of the usual one, for a few per cent more bytes
 _ANSWERS: dict[str, Callable[..., Any]] = {
     "standing": standing,
@@ -82,10 +86,14 @@ def _work(message: bytes, way_back: IO[bytes], descriptors: Sequence[int]) -> No
     try:
         with os.fdopen(descriptors[0], "rb") as sent:
             sent.seek(0)
-            _send(way_back, *answer(request, sent.read()))
-    except MemoryError:
-        pass  # the server tells
+            status, told = answer(request, sent.read())
+        if not _NO_MEMORY.search(str(told.get("error", ""))):
+            _send(way_back, status, told)
+    except (MemoryError, ImportError):  # a library that is loaded when it is needed and does not fit cannot be imported
+        return  # without an answer: the server tells why
     except Exception as error:  # its message may quote what was sent
+        if _NO_MEMORY.search(str(error)):
+            return
         where = traceback.extract_tb(error.__traceback__)[-1]
         failed = f"{type(error).__name__} in {where.name}, line {where.lineno}"
         _send(way_back, 500, {"error": _FAILED}, failed)
@@ -102,5 +110,7 @@ def _send(way_back: IO[bytes], status: int, told: Any, failed: str | None = None
 
 
 if __name__ == "__main__":
+    for name in ("embedded", "postgis"):
+        registry.find("store", name)  # and all that it imports
     with socket.socket(fileno=int(sys.argv[1])) as control:
         serve(control, 1, _work)
