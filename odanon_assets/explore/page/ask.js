@@ -38,7 +38,7 @@
   odanon.stopAsking = (name) => running.has(name) && running.get(name).abort();
   const sentence = (text) => {
     const trimmed = text.trim();
-    const first = trimmed[0].toUpperCase() + trimmed.slice(1);
+    const first = /^[a-z]+\s/.test(trimmed) ? trimmed[0].toUpperCase() + trimmed.slice(1) : trimmed; // names stay as they are
     return /[.!?]$/.test(first) ? first : `${first}.`;
   };
   odanon.sentence = sentence;

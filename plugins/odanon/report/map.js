@@ -103,7 +103,10 @@
       showScale();
     };
 
+    let scaleShown = 0;
     const showScale = () => {
+      if (scaleShown === view.scale) return; // its width would make the browser lay out the page in every frame of a drag
+      scaleShown = view.scale;
       const metres = 110 / view.scale;
       const power = 10 ** Math.floor(Math.log10(metres));
       const length = power * [5, 2, 1].find((m) => m * power <= metres);
@@ -165,12 +168,15 @@
     });
 
     const resize = () => {
+      const before = size;
       size = { width: canvas.clientWidth, height: canvas.clientHeight };
       const ratio = devicePixelRatio || 1;
       canvas.width = Math.round(size.width * ratio);
       canvas.height = Math.round(size.height * ratio);
       base = fit(full).scale;
       if (untouched) view = fit(first || full);
+      else if (before.width)
+        view = { ...view, x: view.x + (size.width - before.width) / 2, y: view.y + (size.height - before.height) / 2 };
       render();
     };
     new ResizeObserver(resize).observe(canvas);
