@@ -4,6 +4,12 @@
   const { byId, el, state, count } = odanon;
   const most = { areas: 200, bytes: 5e6 };
 
+  // What happened, below the map; mistakes are marked and are read out.
+  odanon.say = (text, isMistake = false) => {
+    byId("hint").classList.toggle("problem", isMistake);
+    byId("hint").textContent = text;
+  };
+
   const replace = (areas, pair = null) => odanon.choose({ areas, pair });
   const freeName = () => {
     const taken = new Set(state.areas.map((area) => area.name));
@@ -95,11 +101,12 @@
   };
 
   // --- picture ---
-  let placed = { of: null, list: [] };
+  let placed = { of: null, plane: null, list: [] };
   const shapes = (plane) => {
-    if (placed.of !== state.areas)
+    if (placed.of !== state.areas || placed.plane !== plane)
       placed = {
         of: state.areas,
+        plane,
         list: state.areas.map((area) => {
           const rings = odanon.shapes.rings(area, plane);
           return { rings, box: odanon.boxOf(rings), ...odanon.centre(rings) };

@@ -2,126 +2,8 @@
 // The page as a whole: what is asked and drawn again when something else is chosen.
 (() => {
   const { byId, el, state, when, count } = odanon;
-  const fallback = [-1, -1, 1, 1];
   let product = null;
-  let plane = odanon.plane(fallback);
-  let basemap = null;
-  let edited = -1; // the area whose corners are moved
-  let tools = null;
-
-  // What happened, below the map; mistakes are marked and are read out.
-  odanon.say = (text, isMistake = false) => {
-    byId("hint").classList.toggle("problem", isMistake);
-    byId("hint").textContent = text;
-  };
-
-  const map = odanon.map(byId("map"), [], {
-    view: plane.box,
-    hover: (under, event) => product && odanon.published.data() && odanon.published.hover(map, under, event),
-    pick: (under) => odanon.published.data() && odanon.published.pick(under),
-    below: (paint, view, size) => {
-      if (!basemap) return false;
-      basemap(paint, plane, view, size);
-      return true;
-    },
-    over: (paint, view) => {
-      odanon.areas.paint(paint, view, plane, edited);
-      if (tools) tools.paint(paint);
-    },
-    moved: () => keepView(),
-  });
-  let viewTimer = null;
-  const keepView = () => {
-    clearTimeout(viewTimer);
-    viewTimer = setTimeout(() => {
-      const { x, y, scale, size, untouched } = map.view();
-      const [lon, lat] = plane.from((size.width / 2 - x) / scale, (size.height / 2 - y) / scale);
-      state.view = untouched ? null : { lon, lat, scale };
-      odanon.address.write();
-    }, 250);
-  };
-  const restoreView = () => {
-    if (!state.view) return;
-    const { size } = map.view();
-    const [x, y] = plane.to(state.view.lon, state.view.lat);
-    const { scale } = state.view;
-    map.look({ scale, x: size.width / 2 - x * scale, y: size.height / 2 - y * scale });
-  };
-  const lookAt = (areas) => {
-    const rings = areas.flatMap((area) => odanon.shapes.rings(area, plane));
-    if (!rings.length) return;
-    const [left, top, right, bottom] = odanon.boxOf(rings);
-    const { size } = map.view();
-    const scale = 0.7 * Math.min(size.width / Math.max(200, right - left), size.height / Math.max(200, bottom - top));
-    map.look({
-      scale,
-      x: size.width / 2 - (scale * (left + right)) / 2,
-      y: size.height / 2 - (scale * (top + bottom)) / 2,
-    });
-  };
-  odanon.areas.look = () => lookAt(state.areas);
-
-  // --- drawing ---
-  const press = (selector, name) =>
-    document
-      .querySelectorAll(`[data-${selector}]`)
-      .forEach((button) => button.setAttribute("aria-pressed", button.dataset[selector] === name));
-  const take = (zone) => {
-    if (zone === undefined) {
-      odanon.say("Nothing is published here.", true);
-      return;
-    }
-    const { zones, nameOf } = odanon.published.data();
-    const path = `api/products/${encodeURIComponent(state.product)}/zone?${new URLSearchParams({ id: zones[zone].id })}`;
-    const show = (feature) => {
-      odanon.areas.add([{ ...odanon.shapes.fromFeature(feature), name: nameOf(zone) }]);
-      odanon.say(`${nameOf(zone)} is one of my areas now.`);
-    };
-    odanon.answer(byId("area-list"), byId("hint"), "Fetching the outline …", () => odanon.ask("zone", path), show);
-  };
-  tools = odanon.tools(map, {
-    plane: () => plane,
-    said: (text) => odanon.say(text),
-    hover: (event) => odanon.published.data() && odanon.published.hover(map, map.under(event), event),
-    take: (event) => odanon.published.data() && take(odanon.published.smallest(map.under(event))),
-    drawn: (corners) => {
-      const name = odanon.areas.freeName();
-      odanon.areas.add([odanon.shapes.fromCorners(name, corners)]);
-      odanon.say(
-        `${name} is drawn.${state.areas.length < 2 ? " Draw another one to see the trips between the two." : ""}`,
-      );
-    },
-    edited: (corners) => {
-      const { name } = state.areas[edited];
-      const index = edited;
-      edited = -1;
-      const areas = state.areas.map((area, i) => (i === index ? odanon.shapes.fromCorners(name, corners) : area));
-      odanon.choose({ areas });
-    },
-    ended: () => {
-      press("tool", null);
-      for (const id of ["finish", "cancel"]) byId(id).hidden = true;
-      odanon.say("");
-      odanon.tip.hide();
-    },
-  });
-  const begin = (name, corners) => {
-    odanon.tip.hide();
-    tools.begin(name, corners);
-    press("tool", name);
-    byId("finish").hidden = name === "rectangle";
-    byId("finish").textContent = name === "zone" ? "Done" : "Finish";
-    byId("cancel").hidden = name === "zone";
-  };
-  const areaActs = {
-    look: lookAt,
-    edit: (index) => {
-      tools.end();
-      edited = index;
-      lookAt([state.areas[index]]);
-      begin("edit", odanon.shapes.corners(state.areas[index]));
-    },
-  };
+  const { map, tools, press, begin, take, areaActs } = odanon.ground;
 
   // --- what is asked again ---
   const showFlows = () => {
@@ -134,7 +16,7 @@
       () => odanon.ask("flows", path),
       (told) => {
         const data = odanon.published.load(told, odanon.readZones(told.zones, product.box), product.names);
-        map.load(data.zones, data.flows.crowded() || plane.box);
+        map.load(data.zones, data.flows.crowded());
         odanon.published.show(map);
       },
     );
@@ -151,6 +33,13 @@
       byId(`tab-${name}`).tabIndex = chosen ? 0 : -1;
     }
   };
+  // Whether areas have other names only since this was asked last.
+  let shapes = [];
+  const haveSameShapes = () => {
+    const before = shapes;
+    shapes = state.areas.map((area) => area.polygons);
+    return before.length === shapes.length && before.every((polygons, i) => polygons === shapes[i]);
+  };
   const isTime = (names) => ["a", "b", "days", "clock", "segment"].some((name) => names.has(name));
   odanon.onChoice((names) => {
     if (names.has("product")) {
@@ -163,10 +52,16 @@
       showFlows();
     } else if (["side", "zone", "measure", "lines", "table"].some((name) => names.has(name)))
       odanon.published.show(map);
-    if (names.has("areas")) odanon.areas.show(areaActs);
-    if (names.has("areas") || isTime(names) || names.has("reading")) odanon.matrix.show();
+    if (names.has("areas")) {
+      if (tools.kind() === "edit") tools.end();
+      odanon.areas.show(areaActs);
+    }
+    const renamed = names.has("areas") && haveSameShapes();
+    if (renamed) odanon.matrix.rename();
+    if ((names.has("areas") && !renamed) || isTime(names) || names.has("reading")) odanon.matrix.show();
     if (names.has("pair")) odanon.matrix.mark();
-    if (["areas", "pair", "fold", "step", "reading"].some((name) => names.has(name)) || isTime(names))
+    if (renamed) odanon.profile.rename();
+    else if (["areas", "pair", "fold", "step", "reading"].some((name) => names.has(name)) || isTime(names))
       odanon.profile.show();
     map.redraw();
   });
@@ -197,7 +92,9 @@
     byId(`tab-${state.panel}`).focus();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !tools.kind() && state.zone !== null) odanon.choose({ zone: null });
+    if (event.key !== "Escape") return;
+    if (tools.kind()) tools.end();
+    else if (state.zone !== null) odanon.choose({ zone: null });
   });
   onEach("#link", "click", async (button) => {
     const text = await odanon.address.whole();
@@ -253,7 +150,6 @@
       () => odanon.ask("product", path),
       (told) => {
         product = told;
-        plane = odanon.plane(product.box);
         document.title = `${product.title} – explore`;
         byId("title").textContent = product.title;
         const promise = `At least ${product.promise.k} ${units[product.promise.unit] || product.promise.unit} behind every number`;
@@ -267,7 +163,7 @@
         when.load(product);
         when.show();
         showChoices();
-        restoreView();
+        odanon.ground.open(product.box);
         odanon.areas.show(areaActs);
         showFlows();
         odanon.matrix.show();
@@ -285,10 +181,7 @@
       "Looking what is published …",
       () => odanon.ask("products", "api/products"),
       (told) => {
-        if (told.basemap) {
-          basemap = odanon.basemap(told.basemap, map.redraw);
-          byId("foot").append(` Base map: ${told.basemap.attribution}.`);
-        }
+        if (told.basemap) odanon.ground.lay(told.basemap);
         showCatalogue(told.products);
         if (!told.products.length) {
           byId("title").textContent = "Nothing is published yet";

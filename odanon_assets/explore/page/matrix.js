@@ -194,6 +194,7 @@
       byId("between").hidden = !state.areas.length;
       if (!state.areas.length) {
         odanon.stopAsking("matrix");
+        byId("matrix").removeAttribute("aria-busy");
         shown = null;
         return;
       }

@@ -58,8 +58,14 @@
     });
   };
 
+  const title = () => {
+    const [from, to] = state.pair.map((i) => el("bdi", {}, state.areas[i].name));
+    byId("pair-title").replaceChildren(from, " → ", to);
+  };
+
   odanon.profile = {
     shown: () => shown,
+    rename: () => state.pair && title(),
     show: () => {
       byId("pair").hidden = !state.pair;
       document
@@ -67,11 +73,11 @@
         .forEach((button) => button.setAttribute("aria-pressed", button.dataset.fold === state.fold));
       if (!state.pair) {
         odanon.stopAsking("profile");
+        byId("profile").removeAttribute("aria-busy");
         shown = null;
         return;
       }
-      const [from, to] = state.pair.map((i) => el("bdi", {}, state.areas[i].name));
-      byId("pair-title").replaceChildren(from, " → ", to);
+      title();
       odanon.answer(byId("profile"), byId("profile-text"), "Following the flow through time …", gather, (found) => {
         shown = found;
         const notes = [...new Set(found.map((list) => list.note).filter(Boolean))];

@@ -52,7 +52,7 @@
       const value = asked.get(name);
       if (value !== null && (!choices[name] || choices[name].includes(value))) next[name] = value;
     }
-    if (asked.has("lines")) next.lines = Number.parseInt(asked.get("lines"), 10) || 0;
+    if (["0", "40", "400", "4000"].includes(asked.get("lines"))) next.lines = Number(asked.get("lines"));
     const at = (asked.get("map") || "").split(",").map(Number);
     if (at.length === 3 && at.every(Number.isFinite) && at[2] > 0) next.view = { lon: at[0], lat: at[1], scale: at[2] };
     let trouble = null;

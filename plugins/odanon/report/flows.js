@@ -58,12 +58,22 @@
         (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1),
         (i) => flows.bin[i],
       );
-    const pairs = (view) =>
-      sumBy(
-        view,
-        (i) => flows.o[i] * zones.length + flows.d[i],
-        (i) => flows.bin[i],
-      ).map((row) => ({ ...row, origin: Math.floor(row.key / zones.length), destination: row.key % zones.length }));
+    const pairs = (view) => {
+      const key = ["pairs", view.bin, view.segment].join();
+      if (!remembered.has(key)) {
+        const rows = sumBy(
+          view,
+          (i) => flows.o[i] * zones.length + flows.d[i],
+          (i) => flows.bin[i],
+        );
+        const ends = ({ key: pair }) => ({ origin: Math.floor(pair / zones.length), destination: pair % zones.length });
+        remembered.set(
+          key,
+          rows.map((row) => ({ ...row, ...ends(row) })),
+        );
+      }
+      return remembered.get(key);
+    };
     const fine = (row) => row.coarse < row.trips; // a line into the middle of a rest would tell what nobody knows
     return {
       around,

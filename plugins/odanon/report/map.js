@@ -2,6 +2,7 @@
 // A map of areas on a canvas: shaded, with flow lines; wheel, drag, pinch, buttons and keys move it.
 (() => {
   const { el } = odanon;
+  const nowhere = [-1, -1, 1, 1]; // the box of no zones
   const closest = 60; // largest zoom, as a multiple of the view that shows everything
 
   // zones: from odanon.readZones. on: {hover(zones, event), pick(zones)} with the zones under the pointer, smallest first;
@@ -41,8 +42,8 @@
       drawn = zones.filter((zone) => zone.rings.length);
       drawn.sort((a, b) => b.km2 - a.km2 || a.index - b.index); // small areas lie on top
       rank = new Map(drawn.map((zone, i) => [zone.index, i]));
-      full = on.view || odanon.boxAround(drawn);
-      scene = odanon.scene(drawn, odanon.boxAround(drawn));
+      full = on.view || (drawn.length ? odanon.boxAround(drawn) : nowhere);
+      scene = odanon.scene(drawn, drawn.length ? odanon.boxAround(drawn) : nowhere);
     };
     load(zones);
 

@@ -11,23 +11,22 @@
     `${spec.name}. ${spec.labels
       .map((label, i) => `${label}: ${spec.series.map((s) => inWords(spec, s, i)).join(", ")}`)
       .join("; ")}`;
-  const stripes = (name) =>
-    svg(
-      "pattern",
-      { id: `stripes-${name}`, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 1.8, height: 5, class: name }),
-    );
+  const stripes = (x, y, width, height) => {
+    let path = "";
+    for (let c = 4; c < width + height; c += 5)
+      path += `M${x + Math.max(0, c - height)},${y + Math.min(c, height)}L${x + Math.min(c, width)},${y + Math.max(0, c - width)}`;
+    return path;
+  };
   // Between its bounds a bar is striped; a tick is the estimate.
-  const bounds = (series, i, x, width, y) => [
-    svg("rect", {
-      x,
-      y: y(series.high[i]),
-      width,
-      height: Math.max(0, y(series.low[i]) - y(series.high[i])),
-      fill: `url(#stripes-${series.class})`,
-    }),
-    svg("rect", { x: x - 1, y: y(series.values[i]) - 1.25, width: width + 2, height: 2.5, class: "tick" }),
-  ];
+  const bounds = (series, i, x, width, y) => {
+    const top = y(series.high[i]);
+    const height = Math.max(0, y(series.low[i]) - top);
+    return [
+      svg("rect", { x, y: top, width, height, class: `open ${series.class}` }),
+      svg("path", { d: stripes(x, top, width, height), class: `stripes ${series.class}` }),
+      svg("rect", { x: x - 1, y: y(series.values[i]) - 1.25, width: width + 2, height: 2.5, class: "tick" }),
+    ];
+  };
 
   const draw = (host, spec) => {
     const width = Math.max(200, host.clientWidth);
@@ -48,7 +47,6 @@
       "aria-label": describe(spec),
     });
 
-    if (spec.series.some((s) => s.high)) picture.append(svg("defs", {}, ...spec.series.map((s) => stripes(s.class))));
     for (let value = 0; value <= top + step / 2; value += step) {
       picture.append(
         svg("line", {
