@@ -221,6 +221,8 @@ class Matrix(BaseModel):
 
 
 class Step(BaseModel):
+    """On the local clock; steps that are laid over each other are called by the time of the day or the week."""
+
     start: str
     end: str
     label: str
@@ -229,6 +231,9 @@ class Step(BaseModel):
     high: float
     exact: float | None
     spread_over_hours: float | None
+    days: Annotated[
+        float | None, Field(description="over how many days a mean is, where steps are laid over each other")
+    ]
 
 
 class Profile(BaseModel):

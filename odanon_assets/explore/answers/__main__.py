@@ -22,7 +22,6 @@ from pydantic import BaseModel, ValidationError
 from odanon import registry
 from odanon.client.publications import open as open_published
 from odanon.errors import OdanonError, OutageError
-from odanon.report.page import plain
 from odanon.system.standby import serve
 from odanon_assets.explore.answers.areas import TooLargeError, uploaded
 from odanon_assets.explore.answers.catalogue import catalogue, product, standing
@@ -102,7 +101,7 @@ def _work(message: bytes, way_back: IO[bytes], descriptors: Sequence[int]) -> No
 
 
 def _send(way_back: IO[bytes], status: int, told: Any, failed: str | None = None) -> None:
-    text = json.dumps(plain(told), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     packed = gzip.compress(text.encode("utf-8", "replace"), _FASTER, mtime=0)
     head = {"status": status, "bytes": len(packed), "failed": failed}
     way_back.write(json.dumps(head).encode() + b"\n" + packed)

@@ -9,13 +9,13 @@ import pandas as pd
 
 from odanon.client.publications import Publications
 from odanon.errors import OdanonError
+from odanon.model.when import DAYS
 from odanon.model.window import Length, next_window
-from odanon_assets.explore.answers.tables import manifests_of, texts
+from odanon_assets.explore.answers.tables import texts
 
 PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the reports
 _ALL = "all"  # the segment of rows that are of everybody
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY_TYPES = ("working", "saturday", "sunday_holiday")
+_DAY_TYPES = dict.fromkeys(("working", "saturday", "sunday_holiday", *DAYS))  # in the order of a menu
 
 
 def standing(published: Publications, request: dict[str, Any]) -> dict[str, str]:
@@ -50,9 +50,11 @@ def catalogue(published: Publications, request: dict[str, Any]) -> dict[str, Any
 def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
     """What a product is and promises, and its calendar."""
     name = request["product"]
-    windows, manifests = _windows(published, name), manifests_of(published, name)
-    if not manifests:
+    windows = _windows(published, name)
+    if not (windows["status"] == "published").any():
         raise OdanonError(f"of {name} nothing is published any more; its windows were withdrawn or purged")
+    chosen = published[name]
+    manifests = chosen.manifests()
     latest = manifests[-1]
     lengths = {told["window_start"]: told.get("window", "day") for told in manifests}
     usual: Length = latest.get("window", "day")
@@ -64,12 +66,12 @@ def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
         "citation": _citation(latest),
         "promise": {"k": latest["parameters"]["k"], "unit": latest["parameters"]["unit"]},
         "readings": ["auto", *latest.get("readings", ["even"])],
-        "segments": _segments(published, name),
+        "segments": [segment for segment in chosen.segments() if segment != _ALL],
         "day_types": _day_types(manifests),
-        "months": sorted({start[:7] for start in lengths}),
+        "months": chosen.months(),
         "windows": _calendar(windows, lengths, usual, _trips(manifests), request["at"]),
         "names": {},
-        "box": [round(float(side), 5) for side in published[name].zones().total_bounds],
+        "box": [round(float(side), 5) for side in chosen.zones().total_bounds],
     }
 
 
@@ -115,17 +117,11 @@ def _trips(manifests: list[dict[str, Any]]) -> dict[str, float]:
     return {window: float(trips) for window, trips in told.items() if trips is not None}
 
 
-def _segments(published: Publications, product: str) -> list[str]:
-    rows = published.sql(f"SELECT DISTINCT segment FROM flows WHERE product = {texts([product])}")
-    return sorted(name for name in rows["segment"].dropna().astype(str) if name != _ALL)
-
-
 def _day_types(manifests: list[dict[str, Any]]) -> list[str]:
     """Those that can be asked for: all where windows are days, else those that the bins of windows are of."""
     told = {each["day_type"] for manifest in manifests for each in manifest.get("bins", ()) if each["days"]}
     days = any(manifest.get("window", "day") == "day" for manifest in manifests)
-    known = dict.fromkeys((*_DAY_TYPES, *_WEEKDAYS))
-    return [name for name in known if days or name in told]
+    return [name for name in _DAY_TYPES if days or name in told]
 
 
 def _citation(manifest: dict[str, Any]) -> str:

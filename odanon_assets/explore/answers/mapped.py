@@ -1,6 +1,5 @@
 """What the map shows: the zones of all releases of some time, each outline once, and the rows between them added up."""
 
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -8,9 +7,11 @@ import pandas as pd
 
 from odanon.client.publications import Publications, PublishedProduct
 from odanon.model.release import REST
-from odanon.model.window import next_window, told_times
+from odanon.model.when import When
+from odanon.model.when.clock import Passed, microseconds, pieces_of
+from odanon.reconstruct.answers.bounds import EDGE
 from odanon.report.encode import encode_zones
-from odanon_assets.explore.answers.tables import manifests_of, texts
+from odanon_assets.explore.answers.tables import texts
 from odanon_assets.explore.limits import FLOWS
 from odanon_assets.explore.models import WhenAsked
 
@@ -21,9 +22,11 @@ _SHAPES = ["zone_id", "level", "n_tiles", "area_km2", "geometry"]
 def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) -> dict[str, Any]:
     """Zones, and flows by pair of them: the largest ones, and how many more there are."""
     chosen = published[request["product"]]
-    whole, parts = _releases(published, chosen, asked)
+    asks = asked.told()
+    segment = asks.pop("segment", None)
+    whole, parts = _releases(published, chosen, chosen.when(**asks))
     zones, number = _zones(published, [*whole, *parts["release_id"].unique()])
-    rows = _added(published, whole, parts, asked.segment, number)
+    rows = _added(published, whole, parts, segment, number)
     rows = rows.sort_values(["trips", *_ENDS], ascending=[False, True, True], ignore_index=True)
     shown = rows.head(FLOWS)
     used = np.unique(shown[[*_ENDS]].to_numpy(np.int64))
@@ -42,39 +45,38 @@ def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) ->
     }
 
 
-def _releases(published: Publications, chosen: PublishedProduct, asked: WhenAsked) -> tuple[list[str], pd.DataFrame]:
-    """Releases that lie in the time asked for, and of the others (release_id, time_start, time_end, share) of their rows."""
-    since, until = chosen._span(asked.since, asked.until)
-    whole, cut = [], []
-    for manifest in manifests_of(published, chosen.name):
-        start = date.fromisoformat(manifest["window_start"])
-        end = next_window(start, manifest.get("window", "day"))
-        first, last = chosen._instant(start), chosen._instant(end)
-        if since <= first and last <= until:
+def _releases(published: Publications, chosen: PublishedProduct, when: When) -> tuple[list[str], pd.DataFrame]:
+    """Releases that are asked for wholly, and of the others (release_id, time_start, time_end, share) of their rows."""
+    since, until = (np.array([microseconds(at)]) for at in (when.since, when.until))
+    whole, cut = [], {}
+    for manifest in chosen.manifests():
+        passed = Passed.of(pieces_of(manifest), when)
+        some, every = passed.asked(since, until)[0], passed.of_all(passed.edges[:1], passed.edges[-1:])[0]
+        if some > every * (1 - EDGE):
             whole.append(manifest["release_id"])
-        elif first < until and since < last:
-            cut.append(manifest)
-    return whole, _shares(published, cut, pd.Timestamp(since), pd.Timestamp(until))
+        elif some > 0:
+            cut[manifest["release_id"]] = passed
+    return whole, _shares(published, cut, int(since[0]), int(until[0]))
 
 
-def _shares(
-    published: Publications, manifests: list[dict[str, Any]], since: pd.Timestamp, until: pd.Timestamp
-) -> pd.DataFrame:
+def _shares(published: Publications, cut: dict[str, Passed], since: int, until: int) -> pd.DataFrame:
     """Which share of the times of rows is asked for."""
-    columns = ["release_id", "time_start", "time_end", "share"]
-    if not manifests:
-        return pd.DataFrame(columns=columns)
-    names = texts(manifest["release_id"] for manifest in manifests)
-    rows = published.sql(f"SELECT DISTINCT release_id, time_start, time_end FROM flows WHERE release_id IN ({names})")
-    start, end = (pd.to_datetime(rows[name], utc=True) for name in ("time_start", "time_end"))
-    inside = end.clip(since, until) - start.clip(since, until)
-    rows["share"] = inside / (end - start)
-    for manifest in manifests:
-        if (times := told_times(manifest)) is not None:
-            told = {(a, b): share for a, b, share in times.shares(since, until)}
-            here = rows["release_id"] == manifest["release_id"]
-            rows.loc[here, "share"] = [told[key] for key in zip(start[here], end[here], strict=True)]
-    return rows.loc[rows["share"] > 0, columns]
+    if not cut:
+        return pd.DataFrame(columns=["release_id", "time_start", "time_end", "share"])
+    rows = published.sql(
+        f"SELECT DISTINCT release_id, time_start, time_end FROM flows WHERE release_id IN ({texts(cut)})"
+    )
+    for name in ("time_start", "time_end"):
+        rows[name] = pd.to_datetime(rows[name], utc=True).astype("datetime64[us, UTC]")
+    # Rows that are older than ends of bins count where they start.
+    ends = rows["time_end"].fillna(rows["time_start"] + pd.Timedelta(microseconds=1))
+    start, end = (moment.to_numpy("datetime64[us]").astype(np.int64) for moment in (rows["time_start"], ends))
+    rows["share"] = 0.0
+    for release, at in rows.groupby("release_id").indices.items():
+        passed, first, last = cut[str(release)], start[at], end[at]
+        asked = passed.asked(np.clip(first, since, until), np.clip(last, since, until))
+        rows.loc[at, "share"] = asked / passed.of_all(first, last)
+    return rows[rows["share"] > 0]
 
 
 def _zones(published: Publications, releases: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -109,13 +111,13 @@ def _added(
         )
     if len(parts):
         values = ", ".join(
-            f"('{row.release_id}', '{row.time_start}'::timestamptz, '{row.time_end}'::timestamptz, {row.share!r}::double precision)"
+            f"({texts([row.release_id])}, {_instant(row.time_start)}, {_instant(row.time_end)}, {row.share!r}::double precision)"
             for row in parts.itertuples()
         )
         asked.append(
             f"SELECT {keys}, sum(f.trips * t.share) AS trips FROM flows f JOIN (VALUES {values})"
             " AS t (release_id, time_start, time_end, share) ON t.release_id = f.release_id"
-            f" AND t.time_start = f.time_start AND t.time_end = f.time_end{only} GROUP BY {keys}"
+            f" AND t.time_start = f.time_start AND t.time_end IS NOT DISTINCT FROM f.time_end{only} GROUP BY {keys}"
         )
     found = [published.sql(query) for query in asked]
     if not found or not sum(map(len, found)):
@@ -128,3 +130,7 @@ def _added(
         rows[side] = rows.merge(names, on=[*by_release, side], how="left")["at"].to_numpy()
     rows["rest"] = rows["kind"] == REST
     return rows.groupby([*_ENDS, "rest"], as_index=False)["trips"].sum()
+
+
+def _instant(at: pd.Timestamp) -> str:
+    return "NULL::timestamptz" if pd.isna(at) else f"'{at}'::timestamptz"

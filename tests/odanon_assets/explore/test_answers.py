@@ -63,35 +63,43 @@ def test_a_product_has_a_calendar_with_what_was_withdrawn(client: TestClient) ->
     assert town["box"] == [0.0, 0.0, 3.0, 1.0]
 
 
-def twin(place: str, when: dict[str, str]) -> tuple[dict[tuple[str, str, int], float], float]:
-    """What the map shows, row by row: trips by outlines and kind, with the share of each row's time."""
+def twin(place: str, when: dict[str, str]) -> dict[tuple[str, str, int], float]:
+    """What the map shows, second by second: trips by outlines and kind, with the share of each row's time."""
     product = odanon.open(place)["town"]
-    since, until = (
-        pd.Timestamp(when.get(name, day), tz=product.timezone)
-        for name, day in zip(("since", "until"), ("2026-01-01", "2027-01-01"), strict=True)
-    )
+    since, until = when.get("since", "2026-01-01"), when.get("until", "2027-01-01")
+    first, last = when.get("clock", "00:00-24:00").split("-")
     found: dict[tuple[str, str, int], float] = {}
     for window in product.windows:
         outline = {row.zone_id: row.geometry.wkb_hex for row in product.zones(window).itertuples()}
         for row in product.flows(window).itertuples():
-            inside = min(row.time_end, until) - max(row.time_start, since)
-            share = max(inside / (row.time_end - row.time_start), 0.0)
-            if share and when.get("segment") in (None, row.segment):
+            seconds = pd.date_range(row.local_start, row.local_end, freq="s", inclusive="left")
+            asked = (seconds >= since) & (seconds < until)
+            asked &= (seconds.strftime("%H:%M") >= first) & (seconds.strftime("%H:%M") < last)
+            asked &= seconds.day_name().str.lower() == when.get("days", window.strftime("%A").lower())
+            if asked.any() and when.get("segment") in (None, row.segment):
                 key = (outline[row.origin_zone], outline[row.destination_zone], int(row.kind == "rest"))
-                found[key] = found.get(key, 0.0) + row.trips * share
-    return found, sum(found.values())
+                found[key] = found.get(key, 0.0) + row.trips * asked.mean()
+    return found
 
 
 @pytest.mark.parametrize(
     "when",
-    [{}, DAY, {"since": "2026-03-02T01:00:30"}, {"segment": "cars"}, {"since": "2027-01-01", "until": "2027-02-01"}],
-    ids=["all", "day", "cut", "segment", "nothing"],
+    [
+        {},
+        DAY,
+        {"since": "2026-03-02T01:00:30"},
+        {"segment": "cars"},
+        {"days": "tuesday"},
+        {"clock": "01:01-03:00", "until": "2026-03-04"},
+        {"since": "2027-01-01", "until": "2027-02-01"},
+    ],
+    ids=["all", "day", "cut", "segment", "tuesday", "clock", "nothing"],
 )
 def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: dict[str, str]) -> None:
     told = answered(client, "flows", params=when)
-    expected, total = twin(place, when)
+    expected = twin(place, when)
     assert sorted(told["flows"]["trips"]) == pytest.approx(sorted(expected.values()), abs=0.05)
-    assert told["trips"] == pytest.approx(total, abs=0.05)
+    assert told["trips"] == pytest.approx(sum(expected.values()), abs=0.05)
     assert told["left_out"] == 0
     assert sum(told["flows"]["rest"]) == sum(rest for _, _, rest in expected)
     ends = {*told["flows"]["o"], *told["flows"]["d"]}
@@ -131,3 +139,23 @@ def test_the_profile_is_that_of_the_client(client: TestClient, place: str) -> No
     assert [step["estimate"] for step in told["steps"]] == pytest.approx(expected["estimate"].tolist(), abs=1e-3)
     assert [step["start"] for step in told["steps"]] == [f"2026-03-0{day}T00:00" for day in (2, 3, 4)]
     assert told["note"] is None
+    folded = answered(client, "profile", json=PROFILE | {"step": "3h", "fold": "day"})
+    means = odanon.open(place)["town"].profile(HALF, REST, step="3h", fold="day")
+    assert (folded["steps"][0]["label"], folded["steps"][0]["days"]) == ("00:00", 3.0)
+    assert [step["estimate"] for step in folded["steps"]] == pytest.approx(means["estimate"].tolist(), abs=1e-3)
+
+
+def test_a_month_and_a_day_type_are_asked_as_the_client_asks_them(client: TestClient, place: str) -> None:
+    when = {"month": "2026-03", "days": "monday", "segment": "cars", "clock": "00:00-01:01"}
+    told = answered(client, "matrix", json={"areas": AREAS, "when": when})
+    areas = geopandas.GeoDataFrame(index=told["areas"], geometry=[HALF, REST], crs="EPSG:4326")
+    expected = odanon.open(place)["town"].matrix(areas, **when)
+    assert [cell["high"] for cell in told["cells"]] == pytest.approx(expected["high"].tolist(), abs=1e-3)
+    both = client.post("/api/products/town/matrix", json={"areas": AREAS, "when": {"month": "2026-03", **DAY}})
+    assert (both.status_code, "a month stands for since and until" in both.json()["error"]) == (422, True)
+
+
+def test_the_outline_of_a_zone_is_exact(client: TestClient, place: str) -> None:
+    told = answered(client, "zone", params={"id": "z3"})
+    assert told["geometry"] == json.loads(json.dumps(mapping(odanon.open(place)["town"].zones().geometry.iloc[2])))
+    assert client.get("/api/products/town/zone?id=nowhere").status_code == 422
