@@ -182,12 +182,14 @@ def _rings(outlines: npt.NDArray[np.object_]) -> list[list[list[int]]]:
     parts, outline = shapely.get_parts(outlines, return_index=True)
     rings, part = shapely.get_rings(parts, return_index=True)
     found, ring = shapely.get_coordinates(rings, return_index=True)
-    kept = np.append(ring[1:] == ring[:-1], False) if len(ring) else np.zeros(0, bool)
+    told: list[list[list[int]]] = [[] for _ in outlines]
+    if not len(rings):
+        return told
+    kept = np.append(ring[1:] == ring[:-1], False)
     points, ring = np.rint(found[kept] * DEGREE_STEPS).astype(np.int64), ring[kept]
-    first = np.flatnonzero(np.append(True, ring[1:] != ring[:-1])) if len(ring) else np.zeros(0, np.int64)
+    first = np.flatnonzero(np.append(True, ring[1:] != ring[:-1]))
     steps = np.diff(points, axis=0, prepend=0)
     steps[first] = points[first]
-    told: list[list[list[int]]] = [[] for _ in outlines]
     flat, start = steps.ravel().tolist(), (2 * first).tolist()
     for where, since, until in zip(outline[part].tolist(), start, [*start[1:], len(flat)], strict=True):
         told[where].append(flat[since:until])
