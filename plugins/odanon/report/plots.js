@@ -13,7 +13,7 @@
       .join("; ")}`;
   const stripes = (x, y, width, height) => {
     let path = "";
-    for (let c = 4; c < width + height; c += 5)
+    for (let c = 4; c < width + height; c += 6)
       path += `M${x + Math.max(0, c - height)},${y + Math.min(c, height)}L${x + Math.min(c, width)},${y + Math.max(0, c - width)}`;
     return path;
   };

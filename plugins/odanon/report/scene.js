@@ -59,9 +59,13 @@
       const [left, top] = [-view.x * px, -view.y * px];
       const seen = grid.within([left, top, left + size.width * px, top + size.height * px]);
       paint.lineJoin = "round";
-      for (let i = 0; i < seen.length; i++) {
+      // Areas without a number lie below all others: a larger area that has one shows through the smaller ones inside it.
+      const bare = seen.filter((zone) => !shown.fills.has(zone.index));
+      const told = seen.filter((zone) => shown.fills.has(zone.index));
+      const ordered = [...bare, ...told];
+      for (let i = 0; i < ordered.length; i++) {
         if (i % stepSize === stepSize - 1) yield;
-        const zone = seen[i];
+        const zone = ordered[i];
         const colour = shown.fills.get(zone.index);
         const [width, height] = [zone.box[2] - zone.box[0], zone.box[3] - zone.box[1]];
         const large = Math.max(width, height) * view.scale;

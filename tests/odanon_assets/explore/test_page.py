@@ -272,3 +272,22 @@ def test_the_calendar_tells_what_was_withdrawn(look):
     assert "withdrawn" in days["2026-03-02"]
     assert "published" in days["2026-03-03"]
     assert "nothing" in days["2026-03-04"]
+
+
+def test_an_area_without_a_number_hides_no_larger_one_that_has_one(look):
+    """On the map that the page shares with the reports."""
+    page = look()
+    pixel = page.run("""(async () => {
+      const square = (index, r) => ({index, id: `${index}`, km2: r, rings: [Float64Array.of(-r, -r, r, -r, r, r, -r, r)],
+        box: [-r, -r, r, r], x: 0, y: 0});
+      const host = odanon.el("div", {class: "map"});
+      document.body.append(host);
+      const map = odanon.map(host, [square(0, 1000), square(1, 300)], {hover() {}, pick() {}});
+      map.show({fills: new Map([[0, "rgb(10, 20, 200)"]]), lines: [], chosen: -1, asked: -1});
+      await new Promise((done) => setTimeout(done, 300));
+      const {canvas} = map;
+      const seen = canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 2, 1, 1);
+      host.remove();
+      return [...seen.data];
+    })()""")
+    assert pixel == [10, 20, 200, 255]
