@@ -1,7 +1,6 @@
 """Which products are published, and what became of their windows."""
 
 import hashlib
-import os
 from datetime import date
 from typing import Any
 
@@ -11,9 +10,9 @@ from odanon.client.publications import Publications
 from odanon.errors import OdanonError
 from odanon.model.when import DAYS
 from odanon.model.window import Length, next_window
+from odanon_assets.derived.reports import report_address
 from odanon_assets.explore.answers.tables import texts
 
-PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"  # where a web server shows the reports
 _ALL = "all"  # the segment of rows that are of everybody
 _DAY_TYPES = dict.fromkeys(("working", "saturday", "sunday_holiday", *DAYS))  # in the order of a menu
 
@@ -91,6 +90,7 @@ def _calendar(
     for row in windows.to_dict("records"):
         length = lengths.get(row["window_start"], usual)
         shown = row["status"] == "published"
+        release = None if "://" in at else row["release_id"]  # the files of a folder are there, a database has copies
         found.append(
             {
                 "start": row["window_start"],
@@ -98,17 +98,10 @@ def _calendar(
                 "length": length,
                 "status": row["status"],
                 "trips": trips.get(row["window_start"]) if shown else None,
-                "report": _report(row, at) if shown else None,
+                "report": report_address(row["product"], row["window_start"], release) if shown else None,
             }
         )
     return found
-
-
-def _report(row: dict[str, Any], at: str) -> str | None:
-    """Where a web server shows the report of a release: among the files of the store, or a copy."""
-    served = os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
-    place = f"report={row['window_start']}" if "://" in at else f"releases/{row['release_id']}"
-    return f"{served}/{row['product']}/{place}/report.html" if served else None
 
 
 def _trips(manifests: list[dict[str, Any]]) -> dict[str, float]:

@@ -21,6 +21,7 @@ SCRIPTS = (
     "table.js",
     "flows.js",
     "composition.js",
+    "beside.js",
     "app.js",
 )
 
