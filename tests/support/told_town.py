@@ -118,12 +118,18 @@ class Town:
         told = np.logical_or.reduce([own for *_, own in self.rows])
         return int(self.trips[asked & told].sum())
 
-    def expected(self, asked: Mask) -> tuple[float, float, float]:
+    def counted(self, number: int, segment: str | None) -> float:
+        """The trips of a row, or of one segment of it."""
+        trips = int(self.trips[self.rows[number][4]].sum())
+        parts = {"F": trips // 3, "M": trips - trips // 3} if number % 3 == 0 else {"all": trips}
+        return float(trips if segment is None else parts.get(segment, 0))
+
+    def expected(self, asked: Mask, segment: str | None = None) -> tuple[float, float, float]:
         """low, estimate and high, cell by cell: the slow twin of both stores."""
         size = GROUND[:, None, None] * GROUND[None, :, None] * np.ones(HALVES)
         low = estimate = high = 0.0
-        for a, b, t, _, own in self.rows:
-            trips = float(self.trips[own].sum())
+        for number, (a, b, t, _, own) in enumerate(self.rows):
+            trips = self.counted(number, segment)
             low += trips * (not (self.product(a, b, t) & ~asked).any())
             estimate += trips * size[own & asked].sum() / size[own].sum()
             high += trips * (own & asked).any()
