@@ -19,7 +19,7 @@ write() { # write NAME COMMAND ...: the command's output becomes the file, in on
     mv "$target.new" "$target"
 }
 
-for name in postgres publisher steward backup dagster; do
+for name in postgres publisher steward reader backup dagster; do
     write "${name}_password" openssl rand -hex 24
 done
 write pseudonym_key openssl rand -hex 32

@@ -3,7 +3,6 @@
 Whoever sees them may have the published tables too, so nothing may be subtracted to fewer than k (PRIVACY rules 9, 23).
 """
 
-import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,10 @@ from odanon.risk.figures import FIGURES as RISKS
 from odanon.risk.telling import told
 from odanon_assets.chain.stages import declared_figures
 from odanon_assets.checks.columns import TABLES
-from odanon_assets.derived.reports import REPORT, report_copy
+from odanon_assets.derived.reports import REPORT, explorer_address, report_address, report_copy
 from odanon_assets.platform.partitions import asset_key
 from odanon_assets.stores.choice import open_store
 
-# Where a web server shows reports: those in `published` and, of stores without files, the copies in `derived`.
-PUBLISHED_URL_VARIABLE = "ODANON_PUBLISHED_URL"
 _SHOWN_AS = {"min_persons": "min_people"}  # a band's edge, no count
 _RESTRICTED = {figure.name for figure in RISKS if figure.public is None}
 # What is told of every stage.
@@ -81,10 +78,10 @@ def _of_true_numbers(figure: Figure) -> bool:
 
 
 def report_metadata(product: Product, stage: str, day: date, figures: dict[str, Any]) -> dict[str, MetadataValue]:
-    """A link to the report of a day that was published where reports are served over the web, else its path."""
+    """A link to the report of a day that was published where reports are served over the web, else its path; and one to the explorer."""
     if stage != "published":
         return {}
-    release, served = figures["release_id"], os.environ.get(PUBLISHED_URL_VARIABLE, "").rstrip("/")
+    release = figures["release_id"]
     try:
         path = (
             Path(figures["folder"]) / REPORT
@@ -93,10 +90,12 @@ def report_metadata(product: Product, stage: str, day: date, figures: dict[str, 
         )
     except OdanonError:  # taken away meanwhile, or the store is away: the day is published all the same
         return {}
-    if not served:
-        return {"report": MetadataValue.path(path)}
-    place = f"releases/{release}" if "folder" in figures else path.parent.name
-    return {"report": MetadataValue.url(f"{served}/{product.product}/{place}/{REPORT}")}
+    address = report_address(product.product, day, release if "folder" in figures else None)
+    explorer = explorer_address(product.product)
+    return {
+        "report": MetadataValue.path(path) if address is None else MetadataValue.url(address),
+        **({} if explorer is None else {"explore": MetadataValue.url(explorer)}),
+    }
 
 
 def table_metadata(product: Product, stage: str) -> dict[str, Any]:

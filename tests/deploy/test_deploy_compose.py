@@ -69,6 +69,7 @@ def test_secrets_are_files_and_each_goes_only_where_it_is_needed() -> None:
         "postgres_password": {"db", "migrate", "users", "restore"},
         "publisher_password": {"users", "code"},
         "steward_password": {"users", "steward", "correction"},
+        "reader_password": {"users", "explore"},
         "backup_password": {"users", "backup"},
         "dagster_password": {"users", "code", "webserver", "daemon", "correction"},
         "pseudonym_key": {"code", "correction"},
@@ -78,11 +79,11 @@ def test_secrets_are_files_and_each_goes_only_where_it_is_needed() -> None:
     }
 
 
-def test_only_the_proxy_is_published_and_only_the_proxy_meets_the_webserver() -> None:
+def test_only_the_proxy_is_published_and_only_the_proxy_meets_what_has_no_login() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
     assert SERVICES["proxy"]["ports"][0].startswith("${ODANON_LISTEN:-127.0.0.1}:")
     on = {network: {n for n, s in SERVICES.items() if network in s["networks"]} for network in WHOLE["networks"]}
-    assert on["edge"] == {"proxy", "webserver"}
+    assert on["edge"] == {"proxy", "webserver", "explore"}
     assert on["outside"] == {"code", "correction"}
     assert WHOLE["networks"]["core"]["internal"] is True
     assert on["core"] == set(SERVICES) - {"proxy"}

@@ -81,7 +81,7 @@ def pod_specs() -> list[Any]:
         template["spec"]["template"]["spec"]
         for found in (param.values[0] for param in OBJECTS)
         for template in (found.get("spec", {}).get("jobTemplate", found),)
-        if found["kind"] in ("Job", "CronJob")
+        if found["kind"] in ("Job", "CronJob", "Deployment")
     ]
     template = yaml.safe_load((DEPLOY / "spark" / "executor-pod.yaml").read_text())["spec"]
     return [*written, template, *(pod["spec"] for pod in pods().values())]

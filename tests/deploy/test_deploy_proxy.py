@@ -24,10 +24,10 @@ def free_port() -> int:
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with the headers that it was sent."""
+    """Answers with the path and the headers that it was sent."""
 
     def do_GET(self) -> None:
-        content = str(self.headers).encode()
+        content = f"{self.path}\n{self.headers}".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

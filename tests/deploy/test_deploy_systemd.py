@@ -87,7 +87,8 @@ def test_secrets_are_credentials_and_the_same_as_in_compose(path: Path) -> None:
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.name)
 def test_services_write_to_their_own_folders_alone(path: Path) -> None:
     assert all(
-        folder.startswith(("/var/lib/odanon", "/var/backups/odanon")) for folder in settings(path)["ReadWritePaths"]
+        folder.startswith(("/var/lib/odanon", "/var/backups/odanon"))
+        for folder in settings(path).get("ReadWritePaths", [])
     )
     common = settings(HARDENING)
     assert common["User"] == ["odanon"]
@@ -95,8 +96,9 @@ def test_services_write_to_their_own_folders_alone(path: Path) -> None:
     assert common["ProtectSystem"] == ["strict"]
 
 
-def test_the_webserver_listens_on_loopback() -> None:
-    assert " --host 127.0.0.1 " in settings(FOLDER / "odanon-webserver.service")["ExecStart"][0]
+def test_what_has_no_login_listens_on_loopback() -> None:
+    for name in ("webserver", "explore"):
+        assert " --host 127.0.0.1 " in settings(FOLDER / f"odanon-{name}.service")["ExecStart"][0]
     assert settings(FOLDER / "odanon-code.service")["ExecStart"][0].endswith(" --host=127.0.0.1 --port=4000")
 
 

@@ -18,6 +18,10 @@ MAY = {  # user: what it may do, what it may not
         ["DELETE FROM published.flow", "CREATE TABLE raw.kept ()"],
         ["DELETE FROM work.audit_log", "CREATE ROLE x"],
     ),
+    "odanon_explorer": (
+        ["SELECT * FROM published.flows", "SELECT * FROM published.windows"],
+        ["SELECT * FROM work.audit_log", "DELETE FROM published.flow", "CREATE TABLE published.x ()", "CREATE ROLE x"],
+    ),
     "odanon_backup": (
         ["SELECT * FROM published.flow", "SELECT * FROM work.audit_log"],
         ["DELETE FROM published.flow", "INSERT INTO published.zoning (version) VALUES ('x')"],

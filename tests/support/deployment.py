@@ -30,7 +30,13 @@ class Deployed:
 
     def login(self, user: str, database: str = "odanon") -> str:
         """The URL of one of the users of users.sql, with the password in its secret."""
-        name = {"odanon_app": "publisher", "odanon_steward": "steward", "odanon_backup": "backup", "dagster": "dagster"}
+        name = {
+            "odanon_app": "publisher",
+            "odanon_steward": "steward",
+            "odanon_explorer": "reader",
+            "odanon_backup": "backup",
+            "dagster": "dagster",
+        }
         return self.url(user, self.secret(f"{name[user]}_password"), database)
 
     def secret(self, name: str) -> str:

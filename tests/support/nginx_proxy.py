@@ -40,9 +40,11 @@ def with_login(secrets: Path, folder: Path, login: str) -> Path:
 
 
 @contextmanager
-def running_proxy(folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path) -> Iterator[str]:
-    """The address of nginx in front of a webserver and beside a data root."""
-    command = _configured(folder, secrets, place, webserver, port, data)
+def running_proxy(
+    folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path, explore: int = 0
+) -> Iterator[str]:
+    """The address of nginx in front of a webserver and perhaps an explorer, and beside a data root."""
+    command = _configured(folder, secrets, place, webserver, port, data, explore)
     tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert tested.returncode == 0, tested.stderr
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -60,14 +62,19 @@ def running_proxy(folder: Path, secrets: Path, place: Path, webserver: int, port
         running.wait()
 
 
-def _configured(folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path) -> list[str]:
+def _configured(
+    folder: Path, secrets: Path, place: Path, webserver: int, port: int, data: Path, explore: int
+) -> list[str]:
     """The command that starts nginx with the files of deploy/, moved to this machine's ports and folders."""
     (folder / "conf.d").mkdir(parents=True)
     site = (DEPLOY / "proxy" / "odanon.conf").read_text().replace("listen 8443", f"listen 127.0.0.1:{port}")
     (folder / "conf.d" / "odanon.conf").write_text(site)
-    moved = place.read_text().replace("webserver:3000", f"127.0.0.1:{webserver}")
+    moved = place.read_text()
     for there, here in (
+        ("webserver:3000", f"127.0.0.1:{webserver}"),
         ("127.0.0.1:3000", f"127.0.0.1:{webserver}"),
+        ("explore:8766", f"127.0.0.1:{explore}"),
+        ("127.0.0.1:8766", f"127.0.0.1:{explore}"),
         ("/run/secrets", secrets),
         ("/etc/odanon", secrets),
         ("/var/lib/odanon/data", data),

@@ -95,6 +95,13 @@ class PublishedProduct:
         told = self._rows("releases", window)["manifest"].iloc[0]
         return json.loads(told) if isinstance(told, str) else dict(told)
 
+    def manifests(self) -> list[dict[str, Any]]:
+        """Those of all published windows, in order."""
+        query = f"SELECT manifest FROM releases WHERE product = {_quoted(self.name)} ORDER BY window_start"
+        return [
+            json.loads(each) if isinstance(each, str) else dict(each) for each in self._store.query(query)["manifest"]
+        ]
+
     @cached_property
     def timezone(self) -> ZoneInfo:
         """The clock that windows and time bins follow."""
@@ -126,6 +133,27 @@ class PublishedProduct:
         """The months in which published windows begin, such as 2026-03."""
         return sorted({f"{day:%Y-%m}" for day in self.windows})
 
+    def when(
+        self,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        month: str | None = None,
+        days: str | None = None,
+        clock: str | None = None,
+    ) -> When:
+        """The time that arguments of questions mean: from the first to the last published instant, unless told."""
+        if month is not None and (since is not None or until is not None):
+            raise OdanonError("a month stands for since and until; give the one or the others")
+        span = clock_of(clock) if clock is not None else None
+        if month is not None:
+            return When(*month_of(month, self.timezone), days, span)
+        windows = self.windows
+        after = pd.Timestamp(windows[-1]) + pd.DateOffset(months=1, days=1)
+        first, last = (self._instant(windows[0] if since is None else since), self._instant(until or after))
+        if last <= first:
+            raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
+        return When(first, last, days, span)
+
     def month(self, month: str) -> pd.DataFrame:
         """The rows of the windows that begin in a month, such as 2026-03, added up by local clock; `windows` says over how many."""
         if month not in self.months():
@@ -152,7 +180,7 @@ class PublishedProduct:
         `month` ("2026-03") stands for since and until. `days` takes days of one type: working, saturday, sunday_holiday, or monday to
         sunday; `clock` a span of the local clock such as "07:00-09:00"; `segment` the rows of one segment.
         """
-        when = self._when(since, until, month, days, clock)
+        when = self.when(since, until, month, days, clock)
         return self._store.flow(self.name, shape(origin), shape(destination), when, reading, segment=segment)
 
     def matrix(
@@ -169,7 +197,7 @@ class PublishedProduct:
     ) -> pd.DataFrame:
         """The same between all areas of a table, called by its index: origin, destination, low, estimate, high, exact."""
         placed = areas.to_crs("EPSG:4326") if areas.crs is not None else areas
-        when = self._when(since, until, month, days, clock)
+        when = self.when(since, until, month, days, clock)
         return self._store.matrix(self.name, placed, when, reading, segment=segment)
 
     def profile(
@@ -192,13 +220,13 @@ class PublishedProduct:
 
         `fold` lays steps of the same local time of the `day`, or of the `week`, over each other: means over the days that `days` counts.
         """
-        when, length = self._when(since, until, month, days, clock), pd.Timedelta(step).to_pytimedelta()
+        when, length = self.when(since, until, month, days, clock), pd.Timedelta(step).to_pytimedelta()
         checked_fold(fold, length)
         asked = shape(origin), shape(destination), when, length, reading, along
         table = self._store.profile(self.name, *asked, segment=segment)
         local = pd.to_datetime(table["time_start"], utc=True).dt.tz_convert(self.timezone).dt.tz_localize(None)
         table.insert(0, "local_start", local)
-        return table if fold is None else folded(table, fold, self._manifests(), when)
+        return table if fold is None else folded(table, fold, self.manifests(), when)
 
     def plot(self, window: Moment | None = None, ax: "Axes | None" = None) -> "Axes":
         """A map of the departures of a window by ground."""
@@ -212,11 +240,6 @@ class PublishedProduct:
         """The rows of a window in a view, which is what readers may see."""
         return self._store.query(f"SELECT * FROM {view} WHERE release_id = {_quoted(self._release(window))}")
 
-    def _manifests(self) -> list[dict[str, Any]]:
-        """Those of all published windows."""
-        told = self._store.query(f"SELECT manifest FROM releases WHERE product = {_quoted(self.name)}")["manifest"]
-        return [json.loads(each) if isinstance(each, str) else dict(each) for each in told]
-
     def _release(self, window: Moment | None) -> str:
         windows = self.windows
         day = windows[-1] if window is None else pd.Timestamp(window).date()
@@ -226,22 +249,6 @@ class PublishedProduct:
                 f"{self.name} has no published window that starts on {day}; `windows` lists them, the last is {windows[-1]}"
             )
         return found
-
-    def _when(
-        self, since: Moment | None, until: Moment | None, month: str | None, days: str | None, clock: str | None
-    ) -> When:
-        """From the first to the last published instant, unless told."""
-        if month is not None and (since is not None or until is not None):
-            raise OdanonError("a month stands for since and until; give the one or the others")
-        span = clock_of(clock) if clock is not None else None
-        if month is not None:
-            return When(*month_of(month, self.timezone), days, span)
-        windows = self.windows
-        after = pd.Timestamp(windows[-1]) + pd.DateOffset(months=1, days=1)
-        first, last = (self._instant(windows[0] if since is None else since), self._instant(until or after))
-        if last <= first:
-            raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
-        return When(first, last, days, span)
 
     def _instant(self, moment: Moment) -> datetime:
         told = pd.Timestamp(moment)

@@ -50,6 +50,10 @@ _REASONS = {
 }
 
 
+class NoColumnError(OdanonError):
+    """A file without a column that was asked for."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column to read: our name, the name in the file, and what it holds.
@@ -85,7 +89,8 @@ def read(job: Job, *, own: bool = False) -> Iterator[pa.RecordBatch]:
     refused = yield from _rows_until_refusal(job)
     if refused is not None:
         names = ", ".join(map(shown, refused.get("names", ()))) if own else ""
-        raise OdanonError(_sentence(refused, job) + (f"; it has {names}" if names else ""))
+        kind = NoColumnError if refused.get("code") == "no_column" else OdanonError
+        raise kind(_sentence(refused, job) + (f"; it has {names}" if names else ""))
 
 
 def read_what_can_be(job: Job) -> Iterator[pa.RecordBatch]:

@@ -125,6 +125,6 @@ def read_whole(path: str, job: Job, most_rows: int | None = None) -> pa.Table:
             if most_rows is not None and rows > most_rows:
                 raise OdanonError(f"it has more than {most_rows:,} rows; give fewer")
     except OdanonError as error:  # the product's file names it, unlike the files of people
-        raise OdanonError(f"{shown(path)}: {error}") from None
+        raise type(error)(f"{shown(path)}: {error}") from None
     table = pa.Table.from_batches(batches, schema_of([asdict(column) for column in job.columns]))
     return table.unify_dictionaries().combine_chunks()

@@ -70,18 +70,7 @@
     const zone = flows.standIn(view);
     return zone < 0 ? [] : flows.partners({ ...view, zone });
   };
-  // Trips of the area itself, or trips per km² at its place: there, what larger areas around it hold counts as well, and of a
-  // rest what it leaves to finer rows does not.
-  const valuesOf = (list) => {
-    if (state.measure === "trips") return new Map(list.map((row) => [row.zone, row.trips]));
-    const density = new Map(list.map((row) => [row.zone, row.spread / zones[row.zone].km2]));
-    return new Map(
-      list.map(({ zone }) => [
-        zone,
-        Math.max(0, density.get(zone) + sum(flows.around[zone].map((outer) => density.get(outer) || 0))),
-      ]),
-    );
-  };
+  const valuesOf = (list) => flows.values(list, state.measure);
   // Single bins share one set of classes, so colours can be compared while stepping through the day.
   const classesOf = (values) => {
     const all =
@@ -91,19 +80,8 @@
     return odanon.classes(odanon.breaks(all), odanon.ramp(state.zone < 0 ? state.side : opposite[state.side]));
   };
   const published = (under) => under.filter((zone) => flows.trips(state, zone) > 0);
-  // Rests lie in very large areas; the map begins where nearly all trips start and end.
-  const crowded = () => {
-    const ends = new Map();
-    data.flows.trips.forEach((trips, i) => {
-      for (const end of [data.flows.o[i], data.flows.d[i]]) ends.set(end, (ends.get(end) || 0) + trips);
-    });
-    const bySize = zones.filter((zone) => ends.has(zone.index) && zone.rings.length).sort((a, b) => a.km2 - b.km2);
-    let left = 0.9 * bySize.reduce((all, zone) => all + ends.get(zone.index), 0);
-    const boxes = bySize.filter((zone) => left > 0 && ((left -= ends.get(zone.index)), true)).map((zone) => zone.box);
-    return [0, 1, 2, 3].map((i) => (i < 2 ? Math.min : Math.max)(...boxes.map((box) => box[i])));
-  };
   const map = odanon.map(byId("map"), zones, {
-    first: zones.some((zone) => zone.rings.length) ? crowded() : null,
+    first: flows.crowded(),
     hover: (under, event) => {
       const here = under.filter((zone) => byZone.has(zone));
       map.mark(here.length ? here[0] : -1);
@@ -141,21 +119,7 @@
   let values = new Map();
   const linesOnMap = () => {
     if (!state.lines) return [];
-    const fine = (row) => row.coarse < row.trips; // a line into the middle of a rest would tell what nobody knows
-    if (chosen >= 0) {
-      return rows
-        .filter(fine)
-        .slice(0, mostLines)
-        .map(({ zone, trips }) =>
-          state.side === "origin" ? { from: chosen, to: zone, trips } : { from: zone, to: chosen, trips },
-        );
-    }
-    if (state.table !== "flows") return [];
-    return flows
-      .pairs(state)
-      .filter((pair) => fine(pair) && pair.origin !== pair.destination)
-      .slice(0, mostLines)
-      .map((pair) => ({ from: pair.origin, to: pair.destination, trips: pair.trips }));
+    return chosen >= 0 || state.table === "flows" ? flows.lines({ ...state, zone: chosen }, mostLines) : [];
   };
   const showMap = () => {
     chosen = flows.standIn(state);

@@ -85,7 +85,7 @@
     );
     let shown = new Map();
     const map = odanon.map(host, zones, {
-      view: odanon.planeBox(data.extent),
+      view: odanon.plane(data.extent).box,
       legend,
       hover: (under, event) => {
         const zone = under.find((i) => shown.has(i));

@@ -12,7 +12,18 @@ from odanon.report.compare_maps import CaseTables, encode_maps
 from odanon.report.compared_tables import PASSED, cross_section, people_table, runs_tables
 from odanon.report.page import asset, build_page, in_words, text
 
-SCRIPTS = ("base.js", "flows.js", "map.js", "plots.js", "lines.js", "compare.js")
+SCRIPTS = (
+    "base.js",
+    "flows.js",
+    "zones.js",
+    "scene.js",
+    "film.js",
+    "hands.js",
+    "map.js",
+    "plots.js",
+    "lines.js",
+    "compare.js",
+)
 
 MOST_BYTES = 5_000_000  # of the page, whatever was compared
 _FOR_MAPS = 0.9  # of what is left of it; the rest is for commas and names of columns

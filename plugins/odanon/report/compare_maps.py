@@ -79,9 +79,10 @@ class _Outlines:
 
     def added(self, areas: pd.DataFrame, room: int) -> list[int] | None:
         """The numbers of some areas, if those that are not here yet find room."""
+        *known, shapes = (areas[column] for column in areas)
         rows = [
-            (name[:_LONGEST_NAME], int(tiles), float(f"{km2:.4g}"), rings_of(shape))
-            for name, tiles, km2, shape in zip(*(areas[column] for column in areas), strict=True)
+            (name[:_LONGEST_NAME], int(tiles), float(f"{km2:.4g}"), rings)
+            for name, tiles, km2, rings in zip(*known, rings_of(shapes.to_numpy(object)), strict=True)
         ]
         texts = [script_json(row[:3]) + _text(row[3]) for row in rows]
         new = {text: row for text, row in zip(texts, rows, strict=True) if text not in self._number}

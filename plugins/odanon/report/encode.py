@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.errors import OdanonError
@@ -170,20 +171,29 @@ def encode_zones(zones: pd.DataFrame) -> dict[str, Any]:
         "level": zones["level"].astype(int).tolist(),
         "tiles": zones["n_tiles"].astype(int).tolist(),
         "km2": [float(f"{area:.4g}") for area in zones["area_km2"]],
-        "rings": [rings_of(outline) for outline in outlines],
+        "rings": rings_of(outlines),
     }
 
 
-def rings_of(shape: Any) -> list[list[int]]:
-    """Each ring as [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point."""
+def rings_of(outlines: npt.NDArray[np.object_]) -> list[list[list[int]]]:
+    """By outline, each ring as [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point; all at once, since maps have many."""
     import shapely
 
-    parts = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else []
-    rings = []
-    for ring in parts:
-        points = np.rint(shapely.get_coordinates(ring)[:-1] * DEGREE_STEPS).astype(np.int64)
-        rings.append(np.diff(points, axis=0, prepend=0).ravel().tolist())
-    return rings
+    parts, outline = shapely.get_parts(outlines, return_index=True)
+    rings, part = shapely.get_rings(parts, return_index=True)
+    found, ring = shapely.get_coordinates(rings, return_index=True)
+    told: list[list[list[int]]] = [[] for _ in outlines]
+    if not len(rings):
+        return told
+    kept = np.append(ring[1:] == ring[:-1], False)
+    points, ring = np.rint(found[kept] * DEGREE_STEPS).astype(np.int64), ring[kept]
+    first = np.flatnonzero(np.append(True, ring[1:] != ring[:-1]))
+    steps = np.diff(points, axis=0, prepend=0)
+    steps[first] = points[first]
+    flat, start = steps.ravel().tolist(), (2 * first).tolist()
+    for where, since, until in zip(outline[part].tolist(), start, [*start[1:], len(flat)], strict=True):
+        told[where].append(flat[since:until])
+    return told
 
 
 def encode_bins(

@@ -1,120 +1,6 @@
 "use strict";
-// The published tables in memory: outlines on a local plane, flows as columns, sums over them.
+// The published flows in memory, as columns, and sums over them.
 (() => {
-  const metresPerDegree = 111320;
-
-  // Zones as {id, level, tiles, km2, rings, box, x, y} in metres east and south of the middle of all zones
-  // (equirectangular: true to scale at the middle latitude, north up), or of a given extent in degrees that several maps share.
-  odanon.readZones = (zones, shared) => {
-    const steps = 1e5;
-    const rings = zones.rings.map((list) =>
-      list.map((ring) => {
-        const points = Float64Array.from(ring);
-        for (let i = 2; i < points.length; i++) points[i] += points[i - 2];
-        return points.map((value) => value / steps);
-      }),
-    );
-    const extent = shared || boxOf(rings.flat());
-    const middle = { lon: (extent[0] + extent[2]) / 2, lat: (extent[1] + extent[3]) / 2 };
-    const eastward = metresPerDegree * Math.cos((middle.lat * Math.PI) / 180);
-    const project = (ring) =>
-      ring.map((value, i) => (i % 2 ? (middle.lat - value) * metresPerDegree : (value - middle.lon) * eastward));
-    return zones.id.map((id, i) => {
-      const plane = rings[i].map(project);
-      return {
-        index: i,
-        id,
-        level: zones.level[i],
-        tiles: zones.tiles[i],
-        km2: zones.km2[i],
-        rings: plane,
-        box: boxOf(plane),
-        ...centre(plane),
-      };
-    });
-  };
-
-  // A given extent in degrees as a box of the plane that `readZones` makes with it.
-  odanon.planeBox = (extent) => {
-    const [width, height] = [extent[2] - extent[0], extent[3] - extent[1]];
-    const x = (width / 2) * metresPerDegree * Math.cos((((extent[1] + extent[3]) / 2) * Math.PI) / 180);
-    const y = (height / 2) * metresPerDegree;
-    return [-x, -y, x, y];
-  };
-
-  odanon.inside = (zone, x, y) => {
-    const box = zone.box;
-    if (x < box[0] || x > box[2] || y < box[1] || y > box[3]) return false;
-    let odd = false;
-    for (const ring of zone.rings) {
-      for (let i = 0, j = ring.length - 2; i < ring.length; j = i, i += 2) {
-        if (
-          ring[i + 1] > y !== ring[j + 1] > y &&
-          x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]
-        )
-          odd = !odd;
-      }
-    }
-    return odd;
-  };
-
-  // For each zone, the larger zones around its middle, smallest first. Middles are sorted from west to east, so
-  // that each zone looks only at those within its width.
-  odanon.around = (zones) => {
-    const placed = zones.filter((zone) => zone.x !== null);
-    const eastward = [...placed].sort((a, b) => a.x - b.x);
-    const firstFrom = (x) => {
-      let [low, high] = [0, eastward.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (eastward[middle].x < x) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
-    const result = zones.map(() => []);
-    for (const outer of placed.sort((a, b) => a.km2 - b.km2 || a.index - b.index)) {
-      for (let i = firstFrom(outer.box[0]); i < eastward.length && eastward[i].x <= outer.box[2]; i++) {
-        const zone = eastward[i];
-        if (zone.km2 < outer.km2 && odanon.inside(outer, zone.x, zone.y)) result[zone.index].push(outer.index);
-      }
-    }
-    return result;
-  };
-
-  const boxOf = (rings) => {
-    const box = [Infinity, Infinity, -Infinity, -Infinity];
-    for (const ring of rings) {
-      for (let i = 0; i < ring.length; i += 2) {
-        box[0] = Math.min(box[0], ring[i]);
-        box[2] = Math.max(box[2], ring[i]);
-        box[1] = Math.min(box[1], ring[i + 1]);
-        box[3] = Math.max(box[3], ring[i + 1]);
-      }
-    }
-    return box;
-  };
-
-  // The centroid of the largest ring, null for a zone without an outline.
-  const centre = (rings) => {
-    let best = { size: 0, x: null, y: null };
-    for (const ring of rings) {
-      let [area, x, y] = [0, 0, 0];
-      for (let i = 0; i < ring.length; i += 2) {
-        const j = (i + 2) % ring.length;
-        const [ax, ay] = [ring[i] - ring[0], ring[i + 1] - ring[1]];
-        const [bx, by] = [ring[j] - ring[0], ring[j + 1] - ring[1]];
-        const cross = ax * by - bx * ay;
-        area += cross;
-        x += (ax + bx) * cross;
-        y += (ay + by) * cross;
-      }
-      if (Math.abs(area) > best.size)
-        best = { size: Math.abs(area), x: ring[0] + x / (3 * area), y: ring[1] + y / (3 * area) };
-    }
-    return { x: best.x, y: best.y };
-  };
-
   // Sums of trips over the flows. A view is {side, zone, bin, segment}: side "origin" or "destination", -1 for all.
   odanon.readFlows = (flows, zones) => {
     const around = odanon.around(zones);
@@ -166,6 +52,29 @@
       }
       return remembered.get(key);
     };
+    const partners = (view) =>
+      sumBy(
+        view,
+        (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1),
+        (i) => flows.bin[i],
+      );
+    const pairs = (view) => {
+      const key = ["pairs", view.bin, view.segment].join();
+      if (!remembered.has(key)) {
+        const rows = sumBy(
+          view,
+          (i) => flows.o[i] * zones.length + flows.d[i],
+          (i) => flows.bin[i],
+        );
+        const ends = ({ key: pair }) => ({ origin: Math.floor(pair / zones.length), destination: pair % zones.length });
+        remembered.set(
+          key,
+          rows.map((row) => ({ ...row, ...ends(row) })),
+        );
+      }
+      return remembered.get(key);
+    };
+    const fine = (row) => row.coarse < row.trips; // a line into the middle of a rest would tell what nobody knows
     return {
       around,
       hasRests: rest.includes(1),
@@ -173,19 +82,41 @@
       areas: (view) => areas(view).rows,
       trips: (view, zone) => (areas(view).byZone.get(zone) || { trips: 0 }).trips,
       // One row per area at the other end of the view's zone.
-      partners: (view) =>
-        sumBy(
-          view,
-          (i) => (near[view.side][i] === view.zone ? far[view.side][i] : -1),
-          (i) => flows.bin[i],
-        ),
+      partners,
       // One row per origin and destination.
-      pairs: (view) =>
-        sumBy(
-          view,
-          (i) => flows.o[i] * zones.length + flows.d[i],
-          (i) => flows.bin[i],
-        ).map((row) => ({ ...row, origin: Math.floor(row.key / zones.length), destination: row.key % zones.length })),
+      pairs,
+      // The largest flows of the view's zone, or of all, as lines between zones.
+      lines: (view, most) => {
+        if (view.zone < 0) {
+          const between = pairs(view).filter((pair) => fine(pair) && pair.origin !== pair.destination);
+          return between.slice(0, most).map((pair) => ({ from: pair.origin, to: pair.destination, trips: pair.trips }));
+        }
+        const outward = view.side === "origin";
+        return partners(view)
+          .filter(fine)
+          .slice(0, most)
+          .map(({ zone, trips }) => ({ from: outward ? view.zone : zone, to: outward ? zone : view.zone, trips }));
+      },
+      // What colours show of rows: trips of the area itself, or trips per km² at its place: there, what larger areas around it hold
+      // counts as well, and of a rest what it leaves to finer rows does not.
+      values: (rows, measure) => {
+        if (measure === "trips") return new Map(rows.map((row) => [row.zone, row.trips]));
+        const density = new Map(rows.map((row) => [row.zone, row.spread / zones[row.zone].km2]));
+        const at = ({ zone }) =>
+          around[zone].reduce((sum, outer) => sum + (density.get(outer) || 0), density.get(zone));
+        return new Map(rows.map((row) => [row.zone, Math.max(0, at(row))]));
+      },
+      // Rests lie in very large areas; a map begins with this box, where nearly all trips start and end. Null where nothing is drawn.
+      crowded: () => {
+        const ends = new Map();
+        flows.trips.forEach((trips, i) => {
+          for (const end of [flows.o[i], flows.d[i]]) ends.set(end, (ends.get(end) || 0) + trips);
+        });
+        const bySize = zones.filter((zone) => ends.has(zone.index) && zone.rings.length).sort((p, q) => p.km2 - q.km2);
+        let left = 0.9 * bySize.reduce((all, zone) => all + ends.get(zone.index), 0);
+        const held = bySize.filter((zone) => left > 0 && ((left -= ends.get(zone.index)), true));
+        return held.length ? odanon.boxAround(held) : null;
+      },
       // The area that stands for the view's zone: itself where it has flows; else, because each bin has its own
       // areas, the smallest one around it, or the busiest one inside it; -1 where nothing is published.
       standIn: (view) => {

@@ -5,16 +5,34 @@
   const margin = { top: 10, right: 14, bottom: 36, left: 46 };
 
   // The whole chart in words, for those who cannot see it.
+  const inWords = (spec, s, i) =>
+    `${s.name} ${spec.format(s.values[i])}${s.high ? ` (${spec.format(s.low[i])} to ${spec.format(s.high[i])})` : ""}`;
   const describe = (spec) =>
     `${spec.name}. ${spec.labels
-      .map((label, i) => `${label}: ${spec.series.map((s) => `${s.name} ${spec.format(s.values[i])}`).join(", ")}`)
+      .map((label, i) => `${label}: ${spec.series.map((s) => inWords(spec, s, i)).join(", ")}`)
       .join("; ")}`;
+  const stripes = (x, y, width, height) => {
+    let path = "";
+    for (let c = 4; c < width + height; c += 6)
+      path += `M${x + Math.max(0, c - height)},${y + Math.min(c, height)}L${x + Math.min(c, width)},${y + Math.max(0, c - width)}`;
+    return path;
+  };
+  // Between its bounds a bar is striped; a tick is the estimate.
+  const bounds = (series, i, x, width, y) => {
+    const top = y(series.high[i]);
+    const height = Math.max(0, y(series.low[i]) - top);
+    return [
+      svg("rect", { x, y: top, width, height, class: `open ${series.class}` }),
+      svg("path", { d: stripes(x, top, width, height), class: `stripes ${series.class}` }),
+      svg("rect", { x: x - 1, y: y(series.values[i]) - 1.25, width: width + 2, height: 2.5, class: "tick" }),
+    ];
+  };
 
   const draw = (host, spec) => {
     const width = Math.max(200, host.clientWidth);
     const height = spec.height || 230;
     const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
-    const highest = Math.max(...spec.series.flatMap((s) => s.values), 0) || 1;
+    const highest = Math.max(...spec.series.flatMap((s) => s.high || s.values), 0) || 1;
     const step = odanon.niceStep(highest, spec.height ? 2 : 4);
     const top = Math.ceil(highest / step) * step;
     const y = (value) => margin.top + inner.height * (1 - value / top);
@@ -54,7 +72,7 @@
       if (spec.chosen !== undefined && spec.chosen >= 0 && spec.chosen !== i) group.classList.add("dim");
       group.append(svg("rect", { x: x(i), y: margin.top, width: long(i), height: inner.height, class: "slot" }));
       spec.series.forEach((series, s) => {
-        const value = series.values[i];
+        const value = (series.low || series.values)[i];
         const size = value > 0 ? Math.max(1, y(0) - y(value)) : 0;
         group.append(
           svg("rect", {
@@ -66,6 +84,8 @@
             width: Math.max(1, bar - 1),
           }),
         );
+        if (series.high && series.high[i] > 0)
+          group.append(...bounds(series, i, x(i) + gap / 2 + s * bar, Math.max(1, bar - 1), y));
       });
       if (spec.marked && spec.marked[i]) {
         group.append(svg("rect", { x: x(i) + gap / 2, y: y(0) - 4, width: bar - 1, height: 4, class: "fill-soft" }));
@@ -100,7 +120,7 @@
     }
   };
 
-  // spec: name, x, labels, series [{name, class, values}], format, tip(i); optional height, pick(i), chosen,
+  // spec: name, x, labels, series [{name, class, values}, where bounds are known with low and high], format, tip(i); optional height, pick(i), chosen,
   // at, slots and wide (positions and widths of the bars on a longer axis, in slots), marked (bars to hint at without a value).
   odanon.bars = (host) => {
     let spec = null;

@@ -10,7 +10,20 @@ import pandas as pd
 from odanon.report.encode import encode_release
 from odanon.report.page import asset, build_page, in_words, plain, table_rows, text
 
-SCRIPTS = ("base.js", "map.js", "plots.js", "table.js", "flows.js", "composition.js", "app.js")
+SCRIPTS = (
+    "base.js",
+    "zones.js",
+    "scene.js",
+    "film.js",
+    "hands.js",
+    "map.js",
+    "plots.js",
+    "table.js",
+    "flows.js",
+    "composition.js",
+    "beside.js",
+    "app.js",
+)
 
 _UNITS = {
     "persons": "different people",

@@ -100,3 +100,20 @@ def test_a_table_that_is_no_layer_is_refused_in_a_sentence(tmp_path: Path) -> No
     (tmp_path / "broken.gpkg").write_bytes(b"no map")
     with pytest.raises(OdanonError, match=r"broken\.gpkg: .* cannot be read as a polygon layer"):
         read_area(tmp_path / "broken.gpkg")
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        '{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read %s ! filter"}',
+        '<OGRVRTDataSource><OGRVRTLayer name="other"><SrcDataSource>%s</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>',
+    ],
+    ids=["program", "virtual"],
+)
+def test_a_layer_that_names_another_file_is_not_followed(tmp_path: Path, pointer: str) -> None:
+    other = tmp_path / "other.geojson"
+    gpd.GeoDataFrame({"id": ["a"]}, geometry=[box(0, 0, 1, 1)], crs=4326).to_file(other)
+    (tmp_path / "layer.geojson").write_text(pointer % other)
+    assert not read_area(other).is_empty
+    with pytest.raises(OdanonError, match="cannot be read as a polygon layer"):
+        read_area(tmp_path / "layer.geojson")

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import geopandas as gpd
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.report.encode import encode_bins, encode_zones
+from odanon.report.encode import encode_bins, encode_zones, rings_of
 from odanon.report.release import SCRIPTS, render_release
 
 HOSTILE = "</script><script>alert('x')</script>\"'&<!--\u202eسلام\u0000;"
@@ -127,6 +128,32 @@ def test_holes_parts_and_missing_outlines():
         }
     )
     assert [len(rings) for rings in encode_zones(zones)["rings"]] == [3, 0]
+
+
+def test_rings_are_those_of_outlines_one_by_one() -> None:
+    holed = shapely.Polygon([(0, 0), (3, 0), (3, 3)], [[(1, 0.5), (2, 0.5), (2, 1)]])
+    shapes = [
+        shapely.MultiPolygon([shapely.box(5, 5, 6, 7), holed]),
+        None,
+        shapely.box(-1, -1, 1, 1),
+        shapely.Polygon(),
+    ]
+
+    def literal(shape: Any) -> list[list[int]]:
+        told = []
+        for part in getattr(shape, "geoms", [shape]) if shape is not None and not shape.is_empty else []:
+            for ring in (part.exterior, *part.interiors):
+                at, steps = (0, 0), []
+                for x, y in ring.coords[:-1]:
+                    here = round(x * 1e5), round(y * 1e5)
+                    steps += [here[0] - at[0], here[1] - at[1]]
+                    at = here
+                told.append(steps)
+        return told
+
+    assert rings_of(np.array(shapes, dtype=object)) == [literal(shape) for shape in shapes]
+    assert rings_of(np.array([None, shapely.Polygon()], dtype=object)) == [[], []]
+    assert rings_of(np.array([], dtype=object)) == []
 
 
 def test_equal_inputs_give_equal_bytes_in_any_row_order_and_frame_type(page, small_release):

@@ -171,6 +171,12 @@ def test_the_report_is_linked_and_what_is_not_a_number_is_left_out(
     monkeypatch.setenv("ODANON_PUBLISHED_URL", "https://maps.example/published/")
     linked = report_metadata(product, "published", DAY, figures)["report"]
     assert linked.value == "https://maps.example/published/small/releases/r1/report.html"
+    monkeypatch.setenv("ODANON_EXPLORE_URL", "https://maps.example/explore/")
+    links = report_metadata(product, "published", DAY, figures)
+    assert links["report"].value == f"{linked.value}#explore=/explore/"
+    assert links["explore"].value == "https://maps.example/explore/#product=small"
+    monkeypatch.setenv("ODANON_EXPLORE_URL", "https://elsewhere.example/")
+    assert report_metadata(product, "published", DAY, figures)["report"].value == linked.value
 
 
 def test_columns_come_from_columns_that_exist(product: Product) -> None:

@@ -1,6 +1,7 @@
 """Vector layers as streams of raw columns: the wanted ones, `geometry` in WKB and `crs`; runs in the child process."""
 
 import json
+import os
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pyarrow.parquet as pq
 from odanon.reading.child.formats import parquet, present
 from odanon.reading.child.unpack import Raw, RefusedError
 
+# Formats whose files say what else to open: other files, addresses, or programs to run.
+_ELSEWHERE = "ADBC,AmigoCloud,Carto,CSW,EEDA,Elasticsearch,GDALG,GPSBabel,HTTP,NGW,OAPIF,OGCAPI,OGR_VRT,PLSCENES,WFS"
 _DEGREES = "OGC:CRS84"  # of GeoParquet files that do not say
 
 
@@ -35,6 +38,7 @@ def _geoparquet(path: str, size: int, columns: list[dict[str, Any]], _: str | No
 
 def _vectors(path: str, _: int, columns: list[dict[str, Any]], layer: str | None) -> Raw:
     """Every format that GDAL reads; in memory at once, which is limited."""
+    os.environ.setdefault("GDAL_SKIP", _ELSEWHERE)
     import pyogrio  # slow to import, and most files are no layers
 
     names = [column["source"] for column in columns]

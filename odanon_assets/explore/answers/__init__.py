@@ -1,0 +1,1 @@
+"""What runs in the processes that answer: requests are checked there, and the store is asked through the client alone."""

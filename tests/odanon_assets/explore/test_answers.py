@@ -1,0 +1,161 @@
+"""The answers of the explorer against what the client says, and against the form that OpenAPI promises."""
+
+import json
+from typing import Any
+
+import geopandas
+import jsonschema
+import pandas as pd
+import pytest
+from shapely import box
+from shapely.geometry import mapping
+from starlette.testclient import TestClient
+
+import odanon
+from odanon_assets.explore.answers import mapped
+from odanon_assets.explore.models import WhenAsked
+from odanon_assets.explore.openapi import QUESTIONS, described
+
+pytestmark = pytest.mark.stores_in_turn
+HALF, REST = box(0, 0, 0.5, 1), box(1, 0, 3, 1)
+AREAS = {
+    "type": "FeatureCollection",
+    "features": [
+        {"type": "Feature", "properties": {"name": name}, "geometry": mapping(shape)}
+        for name, shape in (("half", HALF), ("the «rest»", REST))
+    ],
+}
+PROFILE = {"origin": mapping(HALF), "destination": mapping(REST), "step": "1d"}
+DAY = {"since": "2026-03-03", "until": "2026-03-04"}
+
+
+def answered(client: TestClient, name: str, **given: Any) -> Any:
+    """The answer to a question, which has the form that is promised."""
+    question = next(each for each in QUESTIONS if each.name == name)
+    path = question.path.replace("{product}", given.pop("product", "town"))
+    response = client.request(question.method, path, **given)
+    assert response.status_code == 200, response.text
+    told = response.json()
+    schemas = described()["components"]["schemas"]
+    promised = {**described()["paths"][question.path][question.method.lower()]["responses"]["200"]}
+    schema = promised["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator({**schema, "components": {"schemas": schemas}}).validate(told)
+    return told
+
+
+def test_the_catalogue_lists_products_and_what_is_left_of_them(client: TestClient) -> None:
+    told = answered(client, "products")
+    lines = {line["name"]: line for line in told["products"]}
+    assert told["basemap"] is None
+    assert (lines["town"]["windows"], lines["town"]["first"], lines["town"]["last"]) == (3, "2026-03-02", "2026-03-04")
+    assert (lines["gone"]["windows"], lines["gone"]["first"]) == (1, "2026-03-03")
+
+
+def test_a_product_has_a_calendar_with_what_was_withdrawn(client: TestClient) -> None:
+    town, gone = answered(client, "product"), answered(client, "product", product="gone")
+    assert [window["status"] for window in gone["windows"]] == ["withdrawn", "published"]
+    assert gone["windows"][0]["trips"] is None
+    first = town["windows"][0]
+    assert (first["start"], first["end"], first["trips"]) == ("2026-03-02", "2026-03-03", 400.0)
+    assert town["promise"] == {"k": 10, "unit": "persons"}
+    assert town["months"] == ["2026-03"]
+    assert town["segments"] == ["cars"]
+    assert town["box"] == [0.0, 0.0, 3.0, 1.0]
+
+
+def twin(place: str, when: dict[str, str]) -> dict[tuple[str, str, int], float]:
+    """What the map shows, second by second: trips by outlines and kind, with the share of each row's time."""
+    product = odanon.open(place)["town"]
+    since, until = when.get("since", "2026-01-01"), when.get("until", "2027-01-01")
+    first, last = when.get("clock", "00:00-24:00").split("-")
+    found: dict[tuple[str, str, int], float] = {}
+    for window in product.windows:
+        outline = {row.zone_id: row.geometry.wkb_hex for row in product.zones(window).itertuples()}
+        for row in product.flows(window).itertuples():
+            seconds = pd.date_range(row.local_start, row.local_end, freq="s", inclusive="left")
+            asked = (seconds >= since) & (seconds < until)
+            asked &= (seconds.strftime("%H:%M") >= first) & (seconds.strftime("%H:%M") < last)
+            asked &= seconds.day_name().str.lower() == when.get("days", window.strftime("%A").lower())
+            if asked.any() and when.get("segment") in (None, row.segment):
+                key = (outline[row.origin_zone], outline[row.destination_zone], int(row.kind == "rest"))
+                found[key] = found.get(key, 0.0) + row.trips * asked.mean()
+    return found
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {},
+        DAY,
+        {"since": "2026-03-02T01:00:30"},
+        {"segment": "cars"},
+        {"days": "tuesday"},
+        {"clock": "01:01-03:00", "until": "2026-03-04"},
+        {"since": "2027-01-01", "until": "2027-02-01"},
+    ],
+    ids=["all", "day", "cut", "segment", "tuesday", "clock", "nothing"],
+)
+def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: dict[str, str]) -> None:
+    told = answered(client, "flows", params=when)
+    expected = twin(place, when)
+    assert sorted(told["flows"]["trips"]) == pytest.approx(sorted(expected.values()), abs=0.05)
+    assert told["trips"] == pytest.approx(sum(expected.values()), abs=0.05)
+    assert told["left_out"] == 0
+    assert sum(told["flows"]["rest"]) == sum(rest for _, _, rest in expected)
+    ends = {*told["flows"]["o"], *told["flows"]["d"]}
+    assert ends == set(range(len(told["zones"]["id"])))
+    assert len(told["zones"]["id"]) == len({end for o, d, _ in expected for end in (o, d)})
+
+
+def test_the_largest_flows_are_sent_and_the_others_counted(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = odanon.open(place)
+    every = mapped.flows(published, {"product": "town"}, WhenAsked())
+    monkeypatch.setattr(mapped, "FLOWS", 4)
+    some = mapped.flows(published, {"product": "town"}, WhenAsked())
+    assert some["flows"]["trips"] == every["flows"]["trips"][:4]
+    assert (some["left_out"], some["trips"]) == (len(every["flows"]["o"]) - 4, every["trips"])
+
+
+def test_the_matrix_is_that_of_the_client(client: TestClient, place: str) -> None:
+    told = answered(client, "matrix", json={"areas": AREAS, "when": DAY})
+    areas = geopandas.GeoDataFrame(index=["half", "the «rest»"], geometry=[HALF, REST], crs="EPSG:4326")
+    expected = odanon.open(place)["town"].matrix(areas, **DAY)
+    assert told["areas"] == ["half", "the «rest»"]
+    assert [(cell["origin"], cell["destination"]) for cell in told["cells"]] == list(
+        zip(expected["origin"], expected["destination"], strict=True)
+    )
+    for name in ("low", "estimate", "high"):
+        assert [cell[name] for cell in told["cells"]] == pytest.approx(expected[name].tolist(), abs=1e-3)
+    assert told["reading"] == "even"
+    far = json.loads(json.dumps(AREAS).replace("0.5", "0.4"))
+    nowhere = {"since": "2027-01-01", "until": "2027-01-02"}
+    empty = answered(client, "matrix", json={"areas": far, "when": nowhere})
+    assert (empty["cells"], "nothing that is published" in empty["note"]) == ([], True)
+
+
+def test_the_profile_is_that_of_the_client(client: TestClient, place: str) -> None:
+    told = answered(client, "profile", json=PROFILE | {"when": {"since": "2026-03-02", "until": "2026-03-05"}})
+    expected = odanon.open(place)["town"].profile(HALF, REST, "2026-03-02", "2026-03-05", step="1d")
+    assert [step["estimate"] for step in told["steps"]] == pytest.approx(expected["estimate"].tolist(), abs=1e-3)
+    assert [step["start"] for step in told["steps"]] == [f"2026-03-0{day}T00:00" for day in (2, 3, 4)]
+    assert told["note"] is None
+    folded = answered(client, "profile", json=PROFILE | {"step": "3h", "fold": "day"})
+    means = odanon.open(place)["town"].profile(HALF, REST, step="3h", fold="day")
+    assert (folded["steps"][0]["label"], folded["steps"][0]["days"]) == ("00:00", 3.0)
+    assert [step["estimate"] for step in folded["steps"]] == pytest.approx(means["estimate"].tolist(), abs=1e-3)
+
+
+def test_a_month_and_a_day_type_are_asked_as_the_client_asks_them(client: TestClient, place: str) -> None:
+    when = {"month": "2026-03", "days": "monday", "segment": "cars", "clock": "00:00-01:01"}
+    told = answered(client, "matrix", json={"areas": AREAS, "when": when})
+    areas = geopandas.GeoDataFrame(index=told["areas"], geometry=[HALF, REST], crs="EPSG:4326")
+    expected = odanon.open(place)["town"].matrix(areas, **when)
+    assert [cell["high"] for cell in told["cells"]] == pytest.approx(expected["high"].tolist(), abs=1e-3)
+    both = client.post("/api/products/town/matrix", json={"areas": AREAS, "when": {"month": "2026-03", **DAY}})
+    assert (both.status_code, "a month stands for since and until" in both.json()["error"]) == (422, True)
+
+
+def test_the_outline_of_a_zone_is_exact(client: TestClient, place: str) -> None:
+    told = answered(client, "zone", params={"id": "z3"})
+    assert told["geometry"] == json.loads(json.dumps(mapping(odanon.open(place)["town"].zones().geometry.iloc[2])))
+    assert client.get("/api/products/town/zone?id=nowhere").status_code == 422

@@ -1,0 +1,293 @@
+"""The page of the explorer in a real browser: areas drawn by hand, bounds read, files, links, keys, phones."""
+
+import json
+import math
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import geopandas
+import pandas as pd
+import pytest
+import uvicorn
+from chromium import Page, chromium
+from explored_town import filled
+
+import odanon
+from odanon_assets.explore.server import explorer_app
+from odanon_assets.stores.embedded import EmbeddedStore
+
+DAY = {"since": "2026-03-04", "until": "2026-03-05"}  # the last one, with which the page begins
+WAIT = "new Promise((done) => setTimeout(done, 400))"  # until the address has been written
+IDLE = "!document.querySelector('[aria-busy]') && document.querySelectorAll('#table tbody tr').length"
+MATRIX = "!document.querySelector('[aria-busy]') && document.querySelectorAll('#matrix .cell').length"
+CELLS = "[...document.querySelectorAll('#matrix .cell')].map((cell) => cell.innerText)"
+AREAS = "odanon.shapes.collection(odanon.state.areas)"
+KNOWN = {
+    (120, 480, 910): ["≈ 500", "100 – 1,000"],
+    (1519, 4120, 8125): ["≈ 4,000", "1,000 – 9,000"],
+    (0, 3, 40): ["≈ 3", "0 – 40"],
+    (0, 0.2, 60): ["under 10", "0 – 60"],
+    (45.25, 45.25, 45.25): ["45.3", "exact"],
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("looked_at")
+    filled(EmbeddedStore(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(root: Path) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(explorer_app(str(root)), log_level="warning", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Page]:
+    with chromium() as page:
+        yield page
+
+
+@pytest.fixture
+def look(browser: Page, address: str) -> Iterator[Callable[..., Page]]:
+    """Opens the page; at the end of a test nobody has complained and no request has left the server."""
+    browser.resize(1440, 1000)
+    browser.requests.clear()
+    browser.complaints.clear()
+
+    def opened(hash_: str = "product=town") -> Page:
+        browser.open(f"{address}#{hash_.removeprefix('#')}")
+        browser.until(IDLE)
+        return browser
+
+    yield opened
+    assert browser.complaints == []
+    assert [asked for asked in browser.requests if not asked.startswith((address, "about:", "data:", "blob:"))] == []
+
+
+def on_map(page: Page, lon: float, lat: float) -> list[float]:
+    """The pixel of a place: the view that the address keeps is told in degrees."""
+    x, y, width, height = page.run(
+        "(({x, y, width, height}) => [x, y, width, height])(document.querySelector('#map canvas').getBoundingClientRect())"
+    )
+    view = page.run("odanon.state.view")
+    metres = 111320 * view["scale"]  # at the equator
+    return [x + width / 2 + (lon - view["lon"]) * metres, y + height / 2 - (lat - view["lat"]) * metres]
+
+
+def rectangle(page: Page, west: float, south: float, east: float, north: float) -> None:
+    page.press("[data-tool=rectangle]")
+    before = page.run("odanon.state.areas.length")
+    start, end = on_map(page, west, north), on_map(page, east, south)
+    page.drag([start, [(start[0] + end[0]) / 2, (start[1] + end[1]) / 2], end])
+    page.until(f"odanon.state.areas.length > {before}", 5)
+
+
+def answered(root: Path, page: Page) -> pd.DataFrame:
+    """What the client says of the areas on the page."""
+    features = page.run(AREAS)["features"]
+    areas = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
+    areas.index = pd.Index(range(len(areas)))
+    table = odanon.open(root)["town"].matrix(areas, **DAY)
+    return table.set_index(["origin", "destination"])
+
+
+def test_two_drawn_areas_show_what_the_client_answers(look, root):
+    page = look("product=town&map=1.5,0.5,0.0014")
+    rectangle(page, -0.2, -0.2, 0.98, 1.2)  # most of the first zone
+    rectangle(page, 1.02, -0.2, 3.6, 1.2)
+    page.until(f"({MATRIX}) === 4")
+    told = answered(root, page)
+    for i in range(2):
+        for j in range(2):
+            cell, expected = page.run(f"odanon.matrix.shown().cell({i}, {j}).first"), told.loc[(i, j)]
+            assert [cell[name] for name in ("low", "estimate", "high")] == pytest.approx(
+                expected[["low", "estimate", "high"]].tolist(), abs=1e-3
+            )
+            estimate, bounds = page.run(CELLS)[2 * i + j].split("\n")[:2]
+            low, high = (float(each.replace(",", "")) for each in bounds.split(" – "))
+            assert low <= expected["low"] <= expected["high"] <= high
+            unit = 10 ** math.floor(math.log10((expected["high"] - expected["low"]) / 5))
+            assert float(re.sub(r"[^\d.]", "", estimate)) == pytest.approx(expected["estimate"], abs=unit / 2 + 1e-6)
+
+
+def test_a_published_area_taken_as_ones_own_is_exact(look, root):
+    page = look("product=town&map=1.5,0.5,0.0014")
+    page.press("[data-tool=zone]")
+    for lon, lat in ((0.5, 0.5), (1.5, 0.5)):
+        count = page.run("odanon.state.areas.length")
+        page.drag([on_map(page, lon, lat)])
+        page.until(f"odanon.state.areas.length > {count}")
+    page.press("#finish")
+    page.until(f"({MATRIX}) === 4")
+    assert page.run("odanon.state.areas.map((area) => area.name)") == ["z1", "z2"]
+    told = answered(root, page)
+    exact = [f"{round(row.estimate):,}\nexact" if row.high else "–\nnothing published" for row in told.itertuples()]
+    assert page.run(CELLS) == exact
+    assert "exact" in exact[1]
+
+
+def test_a_link_restores_the_whole_view(look, browser):
+    page = look("product=town&map=1.5,0.5,0.0014&measure=trips&side=destination")
+    rectangle(page, 0.3, -0.2, 1.6, 0.7)
+    rectangle(page, 1.7, 0.1, 2.9, 1.2)
+    page.until(f"({MATRIX}) === 4")
+    page.press("[data-pair='1,0']")
+    page.press("[data-panel=published]")
+    page.run(WAIT)
+    link, cells, areas = page.run("location.hash"), page.run(CELLS), page.run(AREAS)
+    page = look(link)
+    page.until(f"({MATRIX}) === 4")
+    assert page.run(CELLS) == cells
+    assert page.run(AREAS) == areas
+    assert page.text("#pair-title") == "Area 2 → Area 1"
+    chosen = page.run("[...document.querySelectorAll('[aria-pressed=true]')].map((each) => each.innerText)")
+    assert {"Arrivals", "Trips"} <= set(chosen)
+    page.run(WAIT)
+    assert page.run("location.hash") == link
+
+
+def test_a_bad_file_is_answered_with_a_sentence_and_a_good_one_with_its_areas(look, tmp_path):
+    page = look()
+    bad, good = tmp_path / "bad.geojson", tmp_path / "good.geojson"
+    bad.write_text('{"type": "FeatureCollection", "features": [{"type": "Feature"')
+    page.choose_file("#upload", bad)
+    said = page.until("document.querySelector('#hint.problem')?.innerText")
+    assert "bad.geojson" in said
+    assert page.run("odanon.state.areas.length") == 0
+    page.complaints.clear()  # the browser notes that the server refused
+    hostile = "<img src=x onerror=alert(1)>"
+    square = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]]}
+    feature = {"type": "Feature", "properties": {"name": hostile}, "geometry": square}
+    good.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    page.choose_file("#upload", good)
+    page.until(f"({MATRIX}) === 1")
+    assert page.run("document.querySelector('.areas input').value") == hostile
+    assert hostile in page.text("#matrix")
+
+
+def test_an_area_can_be_drawn_and_a_day_chosen_with_keys_alone(look):
+    page = look("product=town")
+    for _ in range(60):
+        page.keys("Tab")
+        if page.run("document.activeElement.dataset.tool === 'polygon'"):
+            break
+    page.keys("Enter")
+    assert page.run("document.activeElement.tagName") == "CANVAS"
+    page.keys("Enter", *["ArrowRight"] * 6, "Enter", *["ArrowDown"] * 5, "Enter", *["ArrowLeft"] * 3, "Enter", "Enter")
+    page.until("odanon.state.areas.length === 1", 5)
+    assert page.run("odanon.shapes.corners(odanon.state.areas[0]).length") == 4
+    page.until(f"({MATRIX}) === 1")
+    page.run("document.querySelector('.day[tabindex=\"0\"]').focus()")
+    page.keys("ArrowLeft", "Enter")
+    page.until("odanon.state.a.since === '2026-03-03'", 5)
+    page.until(MATRIX)
+    assert page.run("document.activeElement.dataset.day") == "2026-03-03"
+
+
+def test_a_corner_is_moved_and_an_area_renamed_and_removed(look):
+    page = look("product=town&map=1.5,0.5,0.0014")
+    rectangle(page, 0.1, 0.1, 0.9, 0.9)
+    page.run("document.querySelector('.areas input').value = 'Harbour'")
+    page.run("document.querySelector('.areas input').dispatchEvent(new Event('change'))")
+    page.press("[aria-label='Edit the outline of Harbour']")
+    page.run(WAIT)
+    corner = page.run(AREAS)["features"][0]["geometry"]["coordinates"][0][0]
+    page.drag([on_map(page, *corner), on_map(page, corner[0] - 0.1, corner[1] + 0.05), on_map(page, -0.2, 1.1)])
+    page.press("#finish")
+    moved = page.run(AREAS)["features"][0]
+    assert moved["properties"]["name"] == "Harbour"
+    assert moved["geometry"]["coordinates"][0][0] == pytest.approx([-0.2, 1.1], abs=0.02)
+    page.press("[aria-label='Remove Harbour']")
+    page.until("odanon.state.areas.length === 0", 5)
+    assert page.run("document.querySelector('#between').hidden")
+
+
+def test_two_periods_are_compared_and_the_page_says_what_the_bounds_leave_open(look):
+    page = look("product=town&map=1.5,0.5,0.0014&since2=2026-03-02&until2=2026-03-03")
+    rectangle(page, -0.2, -0.2, 0.5, 1.2)
+    page.until(f"({MATRIX}) === 1")
+    assert "minus first" in page.text("#matrix-text")
+    assert "within the bounds" in page.run(CELLS)[0]
+    assert page.run("odanon.known.change({low: 3, estimate: 5, high: 9}).verdict") == "more for sure"
+    assert page.run("odanon.known.change({low: -9, estimate: -5, high: -3}).verdict") == "fewer for sure"
+
+
+def test_numbers_tell_no_more_than_is_known(look):
+    page = look()
+    for cell, said in KNOWN.items():
+        told = json.dumps(dict(zip(("low", "estimate", "high"), cell, strict=True)))
+        assert page.run(f"[odanon.known.estimate({told}), odanon.known.range({told})]") == said
+
+
+def test_what_is_shown_can_be_saved(look, root, tmp_path):
+    page = look("product=town&map=1.5,0.5,0.0014")
+    page.told("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    rectangle(page, -0.2, -0.2, 1.5, 1.2)
+    rectangle(page, 1.6, -0.2, 3.6, 1.2)
+    page.until(f"({MATRIX}) === 4")
+    names = ["town-matrix.csv", "town-profile.csv", "town-areas.geojson", "town-map.png"]
+    for button in ("#matrix-csv", "#profile-csv", "[data-panel=areas]", "#areas-geojson", "#png"):
+        page.press(button)
+    for _ in range(100):
+        if all((tmp_path / name).exists() for name in names):
+            break
+        page.run("new Promise((done) => setTimeout(done, 50))")
+    saved = pd.read_csv(tmp_path / "town-matrix.csv")
+    told = answered(root, page)
+    assert saved["estimate"].tolist() == pytest.approx(told["estimate"].tolist(), abs=1e-3)
+    assert geopandas.read_file(tmp_path / "town-areas.geojson")["name"].tolist() == ["Area 1", "Area 2"]
+    assert len(pd.read_csv(tmp_path / "town-profile.csv")) == 8
+    assert (tmp_path / "town-map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_phone_scrolls_in_one_direction_only(look):
+    page = look("product=town&map=1.5,0.5,0.0014")
+    rectangle(page, -0.2, -0.2, 1.5, 1.2)
+    rectangle(page, 1.6, -0.2, 3.6, 1.2)
+    page.until(f"({MATRIX}) === 4")
+    page.resize(390, 844, phone=True)
+    page.run(WAIT)
+    assert page.run("document.documentElement.scrollWidth") == 390
+    assert (
+        page.run("Math.min(...[...document.querySelectorAll('#map canvas')].map((each) => each.clientHeight))") == 400
+    )
+
+
+def test_the_calendar_tells_what_was_withdrawn(look):
+    page = look("product=gone")
+    days = page.run(
+        "Object.fromEntries([...document.querySelectorAll('.day[data-day]')].map((d) => [d.dataset.day, d.className]))"
+    )
+    assert "withdrawn" in days["2026-03-02"]
+    assert "published" in days["2026-03-03"]
+    assert "nothing" in days["2026-03-04"]
+
+
+def test_an_area_without_a_number_hides_no_larger_one_that_has_one(look):
+    """On the map that the page shares with the reports."""
+    page = look()
+    pixel = page.run("""(async () => {
+      const square = (index, r) => ({index, id: `${index}`, km2: r, rings: [Float64Array.of(-r, -r, r, -r, r, r, -r, r)],
+        box: [-r, -r, r, r], x: 0, y: 0});
+      const host = odanon.el("div", {class: "map"});
+      document.body.append(host);
+      const map = odanon.map(host, [square(0, 1000), square(1, 300)], {hover() {}, pick() {}});
+      map.show({fills: new Map([[0, "rgb(10, 20, 200)"]]), lines: [], chosen: -1, asked: -1});
+      await new Promise((done) => setTimeout(done, 300));
+      const {canvas} = map;
+      const seen = canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 2, 1, 1);
+      host.remove();
+      return [...seen.data];
+    })()""")
+    assert pixel == [10, 20, 200, 255]
