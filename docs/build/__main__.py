@@ -16,7 +16,7 @@ from products import product_page
 from python_names import python_page
 from tables import checks_page, sql_page, tables_page
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
 OF_THE_REPOSITORY = ("CHANGELOG.md", "CONTRIBUTING.md")  # beside docs/, pages of the site too
 GENERATED: dict[str, Callable[[], str]] = {
@@ -74,19 +74,31 @@ def pages(source: Path) -> list[str]:
     )
 
 
-def sections(found: list[str]) -> dict[str, list[str]]:
-    """The pages of each section of the navigation, and those that none names."""
-    named, left = dict[str, list[str]](), list(found)
-    for title, patterns in yaml.safe_load((HERE / "navigation.yaml").read_text()).items():
-        told = dict.fromkeys(page for pattern in patterns for page in left if fnmatch(page, pattern))
-        named[title], left = list(told), [page for page in left if page not in told]
-    return {title: listed for title, listed in {**named, "Other pages": left}.items() if listed}
+def sections(found: list[str]) -> dict[str, dict[str, str]]:
+    """The pages of each section of the navigation and what they are called there, and those that none names."""
+    named, left = dict[str, dict[str, str]](), list(found)
+    for title, entries in yaml.safe_load((HERE / "navigation.yaml").read_text()).items():
+        told = [(name, page) for name, pattern in map(_entry, entries) for page in left if fnmatch(page, pattern)]
+        named[title] = {}
+        for name, page in told:
+            named[title].setdefault(page, name)
+        left = [page for page in left if page not in named[title]]
+    return {title: listed for title, listed in {**named, "Other pages": dict.fromkeys(left, "")}.items() if listed}
+
+
+def _entry(entry: str | dict[str, str]) -> tuple[str, str]:
+    """A name in the navigation, nothing for the page's own title, and a pattern of pages."""
+    return next(iter(entry.items())) if isinstance(entry, dict) else ("", entry)
 
 
 def _navigation(found: list[str]) -> str:
-    return "".join(
-        f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(listed) + "\n```\n"
+    lines = {
+        title: [f"{name} <{page}>" if name else page for page, name in listed.items()]
         for title, listed in sections(found).items()
+    }
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {title}\n\n" + "\n".join(told) + "\n```\n"
+        for title, told in lines.items()
     )
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 from importlib import import_module
 from typing import Any
@@ -15,7 +16,8 @@ _MODULES = {
     "odanon_assets.api": "The stable names for packages that bring a store.",
     "odanon_assets.testing": "The conformance suite of stores.",
 }
-_INTRO = """Everything public in Python. To read what is published see [Reading in Python](#odanon-open) and `PublishedProduct`; to anonymise a table,
+_DEFAULT = re.compile(r"^(\w+: [^=]+)=(.+)$")  # an argument with type and default
+_INTRO = """Everything public in Python. To read what is published see [odanon.open](#odanon-open) and `PublishedProduct`; to anonymise a table,
 [odanon.anonymize](#odanon-anonymize); to write a plugin, [Writing a plugin](../plugins/README.md)."""
 
 
@@ -63,18 +65,24 @@ def _node(value: Any) -> Any:
 
 
 def _doc(value: Any) -> str:
-    return inspect.getdoc(value) or ""
+    """A docstring, its sessions as code."""
+    text = inspect.getdoc(value) or ""
+    return re.sub(
+        r"^>>> .+?(?=\n\n|\Z)", lambda session: fenced("pycon", session[0]), text, flags=re.DOTALL | re.MULTILINE
+    )
 
 
 def _signature(node: Any, name: str = "") -> str:
     """A function as it is called, one line an argument where it is long."""
-    arguments, answer = ast.unparse(node.args), f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    line = f"{name or node.name}({arguments}){answer}"
-    if len(line) <= 110:
-        return line
-    call = ast.parse(f"def f({arguments}): ...").body[0].args  # type: ignore[attr-defined]
-    pieces = [each.strip() for each in _split(ast.unparse(call))]
-    return f"{name or node.name}(\n    " + ",\n    ".join(pieces) + f",\n){answer}"
+    name = name or node.name
+    answer = "" if node.returns is None else f" -> {_unquoted(node.returns)}"
+    pieces = [_DEFAULT.sub(r"\1 = \2", piece.strip()) for piece in _split(ast.unparse(node.args))]
+    line = f"{name}({', '.join(pieces)}){answer}"
+    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(pieces) + f",\n){answer}"
+
+
+def _unquoted(annotation: ast.expr) -> str:
+    return str(annotation.value) if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
 
 
 def _split(arguments: str) -> list[str]:
