@@ -14,7 +14,7 @@ export ODANON_ROOT ?= $(CURDIR)/odanon_data
 export ODANON_PRODUCTS ?= $(CURDIR)/pipelines
 export DAGSTER_HOME ?= $(ODANON_ROOT)/dagster
 
-.PHONY: help install demo up test lint bench results stress schema rooms lock clean
+.PHONY: help install demo up docs test lint bench results stress schema rooms pictures lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ demo: $(STAMP) $(DAGSTER_HOME)/dagster.yaml ## Simulate a city and publish three
 up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for another port)
 	@echo "The UI opens on http://127.0.0.1:$${PORT:-3000}/asset-groups ; stop it with Ctrl-C."
 	@$(BIN)/dagster dev -m odanon_assets.definitions -h 127.0.0.1 -p $${PORT:-3000}
+
+docs: $(STAMP) ## Build the documentation site into site/, from the pages and from the code
+	@$(BIN)/python docs/build site
 
 test: lint ## Lint, types and all tests, real PostGIS and browser included
 	@$(PROGRAMS)
@@ -70,12 +73,15 @@ schema: $(STAMP) ## Write what the code declares: the JSON Schema of product fil
 rooms: $(STAMP) ## Draw who imports whom into docs/rooms (needs graphviz)
 	@docs/draw-rooms.sh $(BIN) docs/rooms
 
+pictures: $(STAMP) ## Draw the pictures of the documentation into docs/pictures
+	@$(BIN)/python docs/build/draw.py docs/pictures
+
 lock: $(STAMP) ## Resolve the locked versions again
 	@deploy/setup/pip.sh $(VENV) uv
 	@$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header --no-annotate pyproject.toml -o requirements.lock
 
 clean: ## Remove the environment and all data made here
-	rm -rf $(VENV) odanon_data .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) odanon_data site .mypy_cache .ruff_cache .hypothesis
 
 $(DAGSTER_HOME)/dagster.yaml: dagster.yaml
 	@mkdir -p $(@D) && ln -sf $(CURDIR)/dagster.yaml $@

@@ -87,13 +87,13 @@ CHECKS = (
     Check("published", "sealed", True, "The release in the store agrees with its sealed manifest.", sealed),
     Check("published", "volume", False, "Flows against the trailing weeks.", volume("published", "flows")),
 )
-_OF_WINDOWS = (Check("window", "conservation", True, "Trips of the days and of their window add up.", days_add_up),)
+OF_WINDOWS = (Check("window", "conservation", True, "Trips of the days and of their window add up.", days_add_up),)
 
 
 def checks_of(product: Product) -> tuple[Check, ...]:
     """Our checks and those that the product's file adds."""
     added = tuple(plugin_check(choice) for choice in product.checks.plugins)
-    ours = (*CHECKS, *(_OF_WINDOWS if is_longer(product) else ()))
+    ours = (*CHECKS, *(OF_WINDOWS if is_longer(product) else ()))
     stages = {check.stage for check in ours}
     for check in added:
         if check.stage not in stages:

@@ -1,11 +1,6 @@
 """A generated release in the published schema: H3 areas of mixed levels that nest and overlap; and a real browser."""
 
-import json
-import os
-import re
-import subprocess
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from browser import FRAMES, find_browser, probed
 
 from odanon.metrics.declared import every_figure
 
@@ -22,33 +18,11 @@ TILE, ROOT = 9, 6
 K = 10
 Release = tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]
 
-# A browser without a window may draw no frame while its time runs ahead; the page's own time brings them.
-FRAMES = "window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")  # as in deploy/setup/chromium.sh
-OPTIONS = (  # no sandbox: root cannot have one, and the pages are our own
-    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
-    " --disable-sync --disable-quic --enable-logging=stderr --window-size=1280,1800 --dump-dom"
-)
-
 
 @pytest.fixture(scope="session")
 def browser() -> str:
     """A real browser; the tests fail, never skip, when there is none."""
-    given = os.environ.get("CHROMIUM")
-    for name in [given] if given else BROWSERS:
-        if _starts(name):
-            return name
-    raise RuntimeError(
-        f"the tests of the reports need a browser and {given or ' or '.join(BROWSERS)} does not start: run"
-        " deploy/setup/chromium.sh as root, or set CHROMIUM to the path of Chromium or Chrome"
-    )
-
-
-def _starts(name: str) -> bool:
-    try:
-        return subprocess.run([name, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
-    except OSError:
-        return False
+    return find_browser()
 
 
 @pytest.fixture
@@ -60,14 +34,7 @@ def probe(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
         file = folder / "report.html"
         page = page.replace("<head>", f"<head><script>{FRAMES}</script>", 1)
         file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-        own = [f"--virtual-time-budget={wait_ms}", f"--user-data-dir={folder / 'profile'}"]
-        command = [browser, *OPTIONS.split(), *own, f"{file.as_uri()}#{address}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "CONSOLE" not in done.stderr, done.stderr
-        left = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
-        assert left is not None, f"the script did not finish within {wait_ms} ms of the page's time"
-        return json.loads(unescape(left[1]))
+        return probed(browser, f"{file.as_uri()}#{address}", folder / "profile", wait_ms)
 
     return open_page
 

@@ -1,0 +1,120 @@
+"""`make docs`: the documentation site. `python docs/build FOLDER` writes it there, from the pages and from the code."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import yaml
+from commands import commands_page
+from plugin_lists import metrics_page, plugins_page
+from products import product_page
+from python_names import python_page
+from tables import checks_page, sql_page, tables_page
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent
+OF_THE_REPOSITORY = ("CHANGELOG.md", "CONTRIBUTING.md")  # beside docs/, pages of the site too
+GENERATED: dict[str, Callable[[], str]] = {
+    "reference/commands.md": commands_page,
+    "reference/product-file.md": lambda: product_page(HERE),
+    "reference/plugins.md": plugins_page,
+    "reference/python.md": python_page,
+    "reference/sql.md": lambda: sql_page(HERE),
+    "reference/tables.md": tables_page,
+    "reference/metrics.md": lambda: metrics_page(DOCS),
+    "reference/checks.md": checks_page,
+}
+_LINK = re.compile(r"(\]\()([^)#\s:]+)")
+
+
+def build(out: Path) -> int:
+    """Gather the pages in a folder that is thrown away, and have Sphinx make the site of them; what it warns of fails."""
+    with tempfile.TemporaryDirectory(prefix="odanon-docs-") as folder:
+        source = Path(folder)
+        gather(source)
+        sphinx = [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "--builder",
+            "html",
+            "--conf-dir",
+            str(HERE),
+            "--doctree-dir",
+            f"{source}/.trees",
+        ]
+        return subprocess.call(
+            [*sphinx, "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "2", folder, str(out)]
+        )
+
+
+def gather(source: Path) -> None:
+    """Every page of the site, those of the code too, and what is shown in them."""
+    shutil.copytree(DOCS, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.sh", "*.py"))
+    for name in OF_THE_REPOSITORY:
+        (source / name).write_text((DOCS.parent / name).read_text())
+    for name, written in GENERATED.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(written())
+    for path in source.rglob("*.md"):
+        path.write_text(_moved(path.read_text(), path.relative_to(source)))
+    index = source / "index.md"
+    index.write_text(index.read_text() + _navigation(pages(source)))
+
+
+def pages(source: Path) -> list[str]:
+    """The names of all pages but the first."""
+    return sorted(
+        str(path.relative_to(source).with_suffix("")) for path in source.rglob("*.md") if path.name != "index.md"
+    )
+
+
+def sections(found: list[str]) -> dict[str, dict[str, str]]:
+    """The pages of each section of the navigation and what they are called there, and those that none names."""
+    named, left = dict[str, dict[str, str]](), list(found)
+    for title, entries in yaml.safe_load((HERE / "navigation.yaml").read_text()).items():
+        told = [(name, page) for name, pattern in map(_entry, entries) for page in left if fnmatch(page, pattern)]
+        named[title] = {}
+        for name, page in told:
+            named[title].setdefault(page, name)
+        left = [page for page in left if page not in named[title]]
+    return {title: listed for title, listed in {**named, "Other pages": dict.fromkeys(left, "")}.items() if listed}
+
+
+def _entry(entry: str | dict[str, str]) -> tuple[str, str]:
+    """A name in the navigation, nothing for the page's own title, and a pattern of pages."""
+    return next(iter(entry.items())) if isinstance(entry, dict) else ("", entry)
+
+
+def _navigation(found: list[str]) -> str:
+    lines = {
+        title: [f"{name} <{page}>" if name else page for page, name in listed.items()]
+        for title, listed in sections(found).items()
+    }
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {title}\n\n" + "\n".join(told) + "\n```\n"
+        for title, told in lines.items()
+    )
+
+
+def _moved(text: str, path: Path) -> str:
+    """Links of a page that leave docs/, or enter it from beside it, as they stand in the site."""
+    if path.name in OF_THE_REPOSITORY and len(path.parts) == 1:
+        return _LINK.sub(lambda found: found[1] + found[2].removeprefix("docs/"), text)
+    above = "../" * len(path.parts)  # from a page of docs/ to the repository
+    inside = "../" * (len(path.parts) - 1)
+    for name in (*OF_THE_REPOSITORY, "README.md"):
+        text = text.replace(f"]({above}{name}", f"]({inside}{'index.md' if name == 'README.md' else name}")
+    return text
+
+
+if __name__ == "__main__":
+    site = Path(sys.argv[1] if len(sys.argv) > 1 else DOCS.parent / "site")
+    if code := build(site):
+        sys.exit(code)
+    print(f"The documentation is in {site}; open {site}/index.html.")
