@@ -17,6 +17,7 @@ import pandas as pd
 from shapely.geometry import MultiPolygon, box
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.readings import EVEN
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, release_id
@@ -88,17 +89,17 @@ def _check_answers(store: Store, name: str) -> None:
     """Of the flow from the first square to the second, half an hour of one, and half of its origin."""
     start, hour, trips = datetime(2026, 3, 2, tzinfo=UTC), timedelta(hours=1), 40
     half, first, second = box(0, 0, 0.5, 1), box(0, 0, 1, 1), box(1, 0, 2, 1)
-    whole = store.flow(_TOWN, first, second, start, start + hour, EVEN)
+    whole = store.flow(_TOWN, first, second, When(start, start + hour), EVEN)
     assert (whole.low, whole.high) == (trips, trips), f"{name}: a row that lies inside is not certain"
-    part = store.flow(_TOWN, half, second, start, start + hour, EVEN)
+    part = store.flow(_TOWN, half, second, When(start, start + hour), EVEN)
     assert (part.low, part.high) == (0, trips), f"{name}: a row that lies inside in parts is certain, or not possible"
     assert abs(part.estimate - trips / 2) < 1e-6, f"{name}: a row is not spread over the ground of its zones"
     areas = geopandas.GeoDataFrame(geometry=[first, second], index=["a", "b"], crs="EPSG:4326")
-    matrix = store.matrix(_TOWN, areas, start, start + hour, EVEN)
+    matrix = store.matrix(_TOWN, areas, When(start, start + hour), EVEN)
     assert tuple(matrix.columns) == MATRIX_COLUMNS, f"{name}: matrix() has other columns"
     told = matrix.set_index(["origin", "destination"]).loc[("a", "b"), ["low", "high"]].tolist()
     assert told == [trips, trips], f"{name}: matrix() tells something else than flow()"
-    profile = store.profile(_TOWN, first, second, start, start + hour, hour / 2, EVEN)
+    profile = store.profile(_TOWN, first, second, When(start, start + hour), hour / 2, EVEN)
     assert tuple(profile.columns) == PROFILE_COLUMNS, f"{name}: profile() has other columns"
     assert np.allclose(profile["estimate"], trips / 2), f"{name}: a row is not spread over its time"
     assert profile["spread_over_hours"].tolist() == [1, 1], f"{name}: profile() does not say how long rows are"

@@ -35,18 +35,13 @@ _NO_ZONES = (
 
 def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
     """The views flows, zones, weights, tiles, releases, metrics, bins and daily_means over releases, and what became of windows."""
-    import duckdb
-
-    session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
-    session.execute("SET TimeZone = 'UTC'")
+    session = flows_over(folders)
     if folders:
-        _view_flows(session, [str(folder / "flows.parquet") for folder in folders])
         zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
         columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
         zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
     else:
-        session.execute(f"CREATE TABLE flows ({_NO_FLOWS}); CREATE TABLE zones ({_NO_ZONES})")
-    _view_some(session, "weights", [folder / WEIGHTS for folder in folders], WEIGHT_COLUMNS, _NO_WEIGHTS)
+        session.execute(f"CREATE TABLE zones ({_NO_ZONES})")
     _view_some(session, "tiles", [folder / TILES for folder in folders], TILE_COLUMNS, _NO_TILES)
     session.execute("CREATE TABLE windows (product text, window_start date, status text, release_id text)")
     if windows:
@@ -68,6 +63,20 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
     if metrics:
         session.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?)", metrics)
     _create_bins(session, manifests)
+    return session
+
+
+def flows_over(folders: list[Path]) -> "DuckDBPyConnection":
+    """The views flows and weights over releases, which answers are made from."""
+    import duckdb
+
+    session = duckdb.connect(config={"autoload_known_extensions": False, "autoinstall_known_extensions": False})
+    session.execute("SET TimeZone = 'UTC'")
+    if folders:
+        _view_flows(session, [str(folder / "flows.parquet") for folder in folders])
+    else:
+        session.execute(f"CREATE TABLE flows ({_NO_FLOWS})")
+    _view_some(session, "weights", [folder / WEIGHTS for folder in folders], WEIGHT_COLUMNS, _NO_WEIGHTS)
     return session
 
 

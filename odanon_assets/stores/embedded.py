@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.readings import AUTO, EVEN
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import (
@@ -52,7 +53,6 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
-    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS, Parts, folder_problems, read_parts, sealed_manifest
@@ -261,30 +261,30 @@ class EmbeddedStore:
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         reading: str = AUTO,
+        segment: str | None = None,
     ) -> Estimate:
-        return self._steady(lambda folders: flow_over(folders, (origin, destination), since, until, reading), product)
+        return self._steady(lambda folders: flow_over(folders, (origin, destination), when, reading, segment), product)
 
     def matrix(
-        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+        self, product: str, areas: "GeoDataFrame", when: When, reading: str = AUTO, segment: str | None = None
     ) -> pd.DataFrame:
-        return self._steady(lambda folders: matrix_over(folders, areas.geometry, since, until, reading), product)
+        return self._steady(lambda folders: matrix_over(folders, areas.geometry, when, reading, segment), product)
 
     def profile(
         self,
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         step: timedelta,
         reading: str = AUTO,
         along: str = EVEN,
+        segment: str | None = None,
     ) -> pd.DataFrame:
-        ends, steps = (origin, destination), steps_of(since, until, step)
-        return self._steady(lambda folders: profile_over(folders, ends, steps, reading, along), product)
+        ends = origin, destination
+        return self._steady(lambda folders: profile_over(folders, ends, when, step, reading, along, segment), product)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         return self._steady(lambda folders: crosswalk_over(folders, old, new), product)

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.model.window import LENGTHS, window_instants, window_start
 from odanon.reconstruct.readings import AUTO, EVEN
 from odanon_assets.stores.bundle import Bundle
@@ -38,7 +39,6 @@ LEDGER_COLUMNS = (
 _EARLIEST, _LATEST = ZoneInfo("Etc/GMT-14"), ZoneInfo("Etc/GMT+12")  # where days begin first and end last
 MATRIX_COLUMNS = ("origin", "destination", "low", "estimate", "high", "exact")
 PROFILE_COLUMNS = ("time_start", "time_end", "low", "estimate", "high", "exact", "spread_over_hours")
-_MOST_STEPS = 10_000  # of a profile
 AUDIT_COLUMNS = ("act", "product", "window_start", "release_id", "by_name", "reason")
 
 
@@ -135,18 +135,18 @@ class Store(Protocol):
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         reading: str = AUTO,
+        segment: str | None = None,
     ) -> Estimate:
-        """Estimated trips between two drawn areas from since to until, and their bounds.
+        """Estimated trips between two drawn areas in some time, and their bounds.
 
         `reading` is even, fitted, prior, or auto: of every release the one that its manifest calls the better. One that a
-        release was not published with is refused.
+        release was not published with is refused. `segment` takes the rows of one segment; without it, those of all.
         """
 
     def matrix(
-        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+        self, product: str, areas: "GeoDataFrame", when: When, reading: str = AUTO, segment: str | None = None
     ) -> pd.DataFrame:
         """The same of all pairs of areas (by their index) that some row may tell of (MATRIX_COLUMNS)."""
 
@@ -155,13 +155,13 @@ class Store(Protocol):
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         step: timedelta,
         reading: str = AUTO,
         along: str = EVEN,
+        segment: str | None = None,
     ) -> pd.DataFrame:
-        """The same between two drawn areas in every step from since to until (PROFILE_COLUMNS).
+        """The same between two drawn areas in every step of the local clock of which something is published (PROFILE_COLUMNS).
 
         `spread_over_hours` is the mean length of the rows behind the high one, by trips: where it is longer than the step, the
         estimate spreads them over their time. `along` is even, or surroundings: a flow then follows what is published of its two areas.
@@ -169,15 +169,6 @@ class Store(Protocol):
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         """How the zones of one zoning version lie in those of another: zone, area, share."""
-
-
-def steps_of(since: datetime, until: datetime, step: timedelta) -> list[tuple[datetime, datetime]]:
-    """The steps of a profile; the last one ends where it does."""
-    if step <= timedelta(0) or until <= since:
-        raise OdanonError("a profile needs a step and a time that are longer than nothing; give a step such as an hour")
-    if (number := -((since - until) // step)) > _MOST_STEPS:
-        raise OdanonError(f"the profile has more than {_MOST_STEPS} steps; ask for a shorter time or a longer step")
-    return [(since + n * step, min(since + (n + 1) * step, until)) for n in range(number)]
 
 
 def zoning_version(manifest: dict[str, Any]) -> str:

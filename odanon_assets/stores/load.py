@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from odanon.reconstruct.areas import ground
 from odanon.reconstruct.readings import EVEN, WEIGHTED, ancestors, layered, spread_column, zone_weights
-from odanon_assets.stores.answers.kept import clock, pulse_rows, rests_in
+from odanon_assets.stores.answers.kept import part_rows, piece_rows, pulse_rows, rests_in, time_rows
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.database import execute
 from odanon_assets.stores.interface import zoning_version
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from sqlalchemy import Connection
 
+_TIME = ["time_start", "time_end"]
 _CHUNK = 250_000  # rows in memory as bytes at a time
 _EPOCH = date(2000, 1, 1)  # where PostgreSQL's dates and times begin
 _BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -48,9 +49,8 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
     release_no = execute(
         connection,
         "INSERT INTO published.release"
-        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings, prior_no,"
-        " moments, passed) VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings, :prior,"
-        " :moments, :passed)"
+        " (release_id, product, window_start, zoning_version, data_sha256, manifest, report, reading, readings, prior_no)"
+        " VALUES (:id, :product, :window, :version, :data, :manifest, :report, :reading, :readings, :prior)"
         " RETURNING release_no",
         {
             "id": bundle.release_id,
@@ -63,13 +63,17 @@ def release(connection: "Connection", bundle: Bundle, manifest: str) -> int:
             "reading": parsed.get("reading", EVEN),
             "readings": parsed.get("readings", [EVEN]),
             "prior": prior_no,
-            **dict(zip(("moments", "passed"), clock(parsed), strict=True)),
         },
     ).scalar_one()
     zone_no = zones(connection, bundle.zones, release_no)
-    flows(connection, bundle, release_no, zone_no)
+    around = rests_in(bundle)
+    flows(connection, bundle, release_no, zone_no, around)
     weights(connection, bundle, release_no, zone_no)
-    copy(connection, "published.pulse", pulse_rows(bundle, release_no, zone_no))
+    pulses = pulse_rows(bundle, release_no, zone_no)
+    copy(connection, "published.pulse", pulses)
+    times(connection, parsed, pd.concat([bundle.flows[_TIME], pulses.select(_TIME).to_pandas()]), release_no)
+    if (parts := part_rows(bundle, around, release_no, zone_no)) is not None:
+        copy(connection, "published.part", parts)
     if prior_no is not None:
         tiles(connection, bundle, prior_no, zone_no)
     numbers = [
@@ -142,7 +146,15 @@ def _array(texts: list[str]) -> str:
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
 
 
-def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd.Series) -> None:
+def times(connection: "Connection", manifest: dict[str, Any], told: pd.DataFrame, release_no: int) -> None:
+    """Add the pieces of time that a release is of, and the distinct ones of its rows and pulses."""
+    copy(connection, "published.piece", piece_rows(manifest, release_no))
+    copy(connection, "published.flow_time", time_rows(manifest, told, release_no))
+
+
+def flows(
+    connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd.Series, around: np.ndarray | None
+) -> None:
     """Add the flows of a release in PostgreSQL's binary format, which needs no text made and parsed.
 
     The texts of a row have few distinct values, so rows of equal texts share one record type.
@@ -162,7 +174,7 @@ def flows(connection: "Connection", bundle: Bundle, release_no: int, zone_no: pd
     for reading in WEIGHTED:
         if (spread := table[spread_column(reading)]).notna().all():
             numbers[spread.name] = spread.to_numpy()
-    if (around := rests_in(bundle)) is not None:
+    if around is not None:
         numbers["around"] = around
     # In the order of the index, whose pages are then filled one after the other; `position` keeps the release's own.
     order = np.lexsort([numbers[name] for name in ("time_start", "destination_no", "origin_no")])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.prior import no_tiles
 from odanon.reconstruct.readings import AUTO, EVEN, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
@@ -29,7 +30,6 @@ from odanon_assets.stores.interface import (
     refusal,
     shares_input,
     starts_near,
-    steps_of,
     taken_back,
 )
 from odanon_assets.stores.seal import content_problems, read_sealed, sealed_manifest
@@ -267,29 +267,29 @@ class PostgisStore:
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         reading: str = AUTO,
+        segment: str | None = None,
     ) -> Estimate:
-        return flow_in(self.url, product, (origin, destination), since, until, reading)
+        return flow_in(self.url, product, (origin, destination), when, reading, segment)
 
     def matrix(
-        self, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str = AUTO
+        self, product: str, areas: "GeoDataFrame", when: When, reading: str = AUTO, segment: str | None = None
     ) -> pd.DataFrame:
-        return matrix_in(self.url, product, areas, since, until, reading)
+        return matrix_in(self.url, product, areas, when, reading, segment)
 
     def profile(
         self,
         product: str,
         origin: "BaseGeometry",
         destination: "BaseGeometry",
-        since: datetime,
-        until: datetime,
+        when: When,
         step: timedelta,
         reading: str = AUTO,
         along: str = EVEN,
+        segment: str | None = None,
     ) -> pd.DataFrame:
-        return profile_in(self.url, product, (origin, destination), steps_of(since, until, step), reading, along)
+        return profile_in(self.url, product, (origin, destination), when, step, reading, along, segment)
 
     def crosswalk(self, product: str, old: str, new: str) -> pd.DataFrame:
         with transaction(self.url) as connection:
@@ -307,8 +307,11 @@ _TAKE_AWAY = (
     " AND f.window_start = :window_start AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.weight w USING published.release r WHERE w.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
-    "DELETE FROM published.pulse p USING published.release r WHERE p.release_no = r.release_no"
-    " AND r.product = :product AND r.window_start = :window_start",
+    *(
+        f"DELETE FROM published.{table} x USING published.release r WHERE x.release_no = r.release_no"
+        " AND r.product = :product AND r.window_start = :window_start"
+        for table in ("pulse", "piece", "flow_time", "part")
+    ),
     "DELETE FROM published.release_zone m USING published.release r WHERE m.release_no = r.release_no"
     " AND r.product = :product AND r.window_start = :window_start",
     "DELETE FROM published.metric m USING published.release r WHERE m.release_no = r.release_no"

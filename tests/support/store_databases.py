@@ -9,7 +9,7 @@ _EMPTY = """
 SET session_replication_role = replica;
 TRUNCATE published.flow, published.release, published.release_window, published.release_zone, published.zone,
          published.zoning, published.metric, published.weight, published.tile, published.zone_tile, published.zone_prior,
-         published.prior, published.pulse, work.audit_log RESTART IDENTITY;
+         published.prior, published.pulse, published.piece, published.flow_time, published.part, work.audit_log RESTART IDENTITY;
 DO $$ DECLARE found text; BEGIN
     FOR found IN SELECT viewname FROM pg_views WHERE schemaname = 'published' AND viewname LIKE 'product\\_%' LOOP
         EXECUTE format('DROP VIEW published.%I', found);

@@ -14,6 +14,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.geo.layerfiles import read_layer
+from odanon.model.when import When
 from odanon_assets.derived.exports.tables import Published
 from odanon_assets.stores.interface import Store
 
@@ -74,7 +75,7 @@ def _trips_between(
     store: Store, product: str, areas: "GeoDataFrame", since: datetime, until: datetime
 ) -> npt.NDArray[np.float64]:
     """Estimated trips from each area (row) to each (column); all that is known here of what a store's matrix looks like."""
-    found = store.matrix(product, areas, since, until)
+    found = store.matrix(product, areas, When(since, until))
     square = np.zeros((len(areas), len(areas)))
     square[found["origin"].astype(int), found["destination"].astype(int)] = found["estimate"].round(_DIGITS)
     return square
@@ -98,7 +99,7 @@ def _bins(published: Published, manifest: dict[str, Any]) -> list[tuple[datetime
         return [(datetime.fromisoformat(each["time_bin"]), datetime.fromisoformat(each["time_end"])) for each in told]
     rows = published.flows[published.flows["release_id"] == manifest["release_id"]]
     # Rows that are older than ends of bins count where they start.
-    ends = rows["time_end"].fillna(rows["time_start"] + pd.Timedelta(microseconds=1))
+    ends = rows["time_end"].fillna(rows["time_start"] + pd.Timedelta(seconds=1))
     edges = pd.concat([pd.Series(1, index=rows["time_start"]), pd.Series(-1, index=ends)])
     under_way = edges.groupby(level=0).sum().cumsum()  # how many rows hold the time after an edge
     moments = [at.to_pydatetime() for at in under_way.index]

@@ -1,25 +1,26 @@
 """The rows of one release in a folder, with what bounds and time need to know of them."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from odanon.model.release import REST
-from odanon.model.window import Times, told_times
+from odanon.model.when.clock import Passed, step_shares
+from odanon.model.window import told_times
 from odanon.reconstruct.answers.along import followed, pulses
 from odanon.reconstruct.answers.nesting import lengths_of, places_of, rests_around
-from odanon.reconstruct.nested import Floats
+from odanon.reconstruct.answers.segments import of_segment
+from odanon.reconstruct.nested import Ints
 from odanon_assets.stores.answers.shapes import read_zones
-from odanon_assets.stores.duck import manifest_of, session_over
+from odanon_assets.stores.duck import flows_over, manifest_of
 
-_INSTANT = "datetime64[us, UTC]"
-_MOMENT = pd.Timedelta(
-    microseconds=1
-)  # how long rows last that are older than ends of bins: they count where they start
-_COLUMNS = ("time_start", "time_end", "origin_zone", "destination_zone", "kind", "trips", "spread")
+INSTANT = "datetime64[us, UTC]"
+MOMENT = pd.Timedelta(seconds=1)  # how long rows last that are older than ends of bins: they count where they start
+Steps = tuple[Ints, Ints]  # starts and ends, microseconds since 1970
+_COLUMNS = ("time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind", "trips", "spread")
 _ENDS = ("origin_zone", "destination_zone")
 
 
@@ -29,29 +30,49 @@ class Rows:
 
     folder: Path
     number: pd.Series
+    passed: Passed
+    steps: Steps
+    segment: str | None
 
-    def met(self, since: datetime, until: datetime) -> pd.DataFrame:
-        """The rows that have some of a time, as `bounds.rests_met` takes them."""
-        rows = self._nested[self._meets(self._nested, since, until)]
-        return rows.assign(length=self._length(rows, since, until))
+    def met(self) -> pd.DataFrame:
+        """The rows by step that has some of their time, as `bounds.rests_met` takes them."""
+        rows = self._nested
+        if self.segment is not None:
+            other = rows["segment"] != self.segment
+            rows = rows.assign(trips=rows["trips"].mask(other, 0), hours=rows["hours"].mask(other, 0.0))
+        asked = shares_of(rows, self.passed, self.steps)
+        return rows.loc[asked["at"]].assign(
+            row=asked["at"].to_numpy(), step=asked["step"].to_numpy(), length=asked["seconds"].to_numpy()
+        )
 
-    def shifted(self, since: datetime, until: datetime, column: str) -> pd.DataFrame:
-        """What flows have more, or less, in some time if they follow their surroundings instead of the clock, as `column`."""
+    def spreads(self, column: str) -> pd.DataFrame:
+        """What the places of a release carry of one segment in every step, as `column`."""
+        assert self.segment is not None
+        flows = flows_over([self.folder]).execute(f"SELECT {column} FROM flows").df()
+        told = of_segment(self._nested.assign(**{column: flows[column]}), self.segment, [column]).reset_index(drop=True)
+        asked = shares_of(told, self.passed, self.steps)
+        rows = told.loc[asked["at"]].reset_index(drop=True)
+        return self._told(rows, asked["step"], column, rows[column] * asked["share"])
+
+    def shifted(self, column: str) -> pd.DataFrame:
+        """What flows have more, or less, in steps if they follow their surroundings instead of the clock, as `column`."""
         flows, pulse = self._numbered[self._numbered["kind"] != REST], self._pulses
-        cut = (flows["time_start"] < since) | (flows["time_end"] > until)  # all others have the same either way
-        flows = flows[cut & self._meets(flows, since, until)]
-        even, inside = (self._length(rows, since, until) / lengths_of(rows, self._times) for rows in (flows, pulse))
-        along = followed(flows, pulse, pd.Series(inside, pulse.index)).fillna(pd.Series(even, flows.index))
-        told = {
-            "release_id": self.folder.name,
-            "time_bin": flows["time_start"],
-            column: flows["trips"] * (along - even),
-        }
-        return flows.assign(**told)[[*told, *_ENDS]]
+        if self.segment is not None:
+            flows = flows[flows["segment"] == self.segment]
+        flows = flows.reset_index(drop=True)
+        even, inside = (shares_of(rows, self.passed, self.steps) for rows in (flows, pulse))
+        even = even.rename(columns={"at": "row"})
+        even = even[even["share"] < 1]  # all others have the same either way
+        along = followed(flows.loc[even["row"].unique()], pulse, inside.rename(columns={"at": "piece"}))
+        both = even.merge(along, on=["row", "step"], how="outer", suffixes=("", "_along")).fillna({"share": 0.0})
+        both = both[both["row"].isin(along["row"])].fillna({"share_along": 0.0})
+        rows = flows.loc[both["row"]].reset_index(drop=True)
+        more = (both["share_along"] - both["share"]).reset_index(drop=True)
+        return self._told(rows, both["step"], column, rows["trips"] * more)
 
-    def meets(self, since: datetime, until: datetime) -> bool:
-        """Whether a row has some of a time."""
-        return bool(self._meets(self._flows, since, until).any())
+    def _told(self, rows: pd.DataFrame, step: pd.Series, column: str, values: pd.Series) -> pd.DataFrame:
+        told = {"release_id": self.folder.name, "time_bin": rows["time_start"], "step": step.to_numpy(), column: values}
+        return rows.assign(**told)[[*told, *_ENDS]]
 
     @cached_property
     def timed(self) -> bool:
@@ -59,14 +80,9 @@ class Rows:
         return len(self._pulses) > 0
 
     @cached_property
-    def _times(self) -> Times | None:
-        return told_times(manifest_of(self.folder))
-
-    @cached_property
     def _flows(self) -> pd.DataFrame:
-        flows = session_over([self.folder]).execute(f"SELECT {', '.join(_COLUMNS)} FROM flows").df()
-        start = flows["time_start"].astype(_INSTANT)
-        return flows.assign(time_start=start, time_end=flows["time_end"].astype(_INSTANT).fillna(start + _MOMENT))
+        flows = flows_over([self.folder]).execute(f"SELECT {', '.join(_COLUMNS)} FROM flows").df()
+        return ended(flows)
 
     @cached_property
     def _numbered(self) -> pd.DataFrame:
@@ -76,21 +92,25 @@ class Rows:
     @cached_property
     def _nested(self) -> pd.DataFrame:
         """With the rest around each row, and how long rows are."""
-        around = rests_around(self._flows, read_zones(self.folder), self._times)
+        around = rests_around(self._flows, read_zones(self.folder), told_times(manifest_of(self.folder)))
         hours = self._flows["trips"] * lengths_of(self._flows) / 3600
         return self._numbered.assign(around=around, place=places_of(self._flows), hours=hours)
 
     @cached_property
     def _pulses(self) -> pd.DataFrame:
-        found = pulses(self._flows, read_zones(self.folder), self._times)
+        found = pulses(self._flows, read_zones(self.folder), told_times(manifest_of(self.folder)))
         return found.assign(zone_id=self.number.loc[found["zone_id"]].to_numpy())
 
-    def _meets(self, rows: pd.DataFrame, since: datetime, until: datetime) -> pd.Series:
-        return (rows["time_start"] < until) & (rows["time_end"] > since)
 
-    def _length(self, rows: pd.DataFrame, since: datetime, until: datetime) -> Floats:
-        """How much of the time of rows lies between two moments, in seconds."""
-        asked = pd.Timestamp(since), pd.Timestamp(until)
-        return lengths_of(
-            pd.DataFrame({name: rows[name].clip(*asked) for name in ("time_start", "time_end")}), self._times
-        )
+def ended(times: pd.DataFrame) -> pd.DataFrame:
+    """Times of rows with an end, also of those that are older than ends of bins."""
+    start = times["time_start"].astype(INSTANT)
+    return times.assign(time_start=start, time_end=times["time_end"].astype(INSTANT).fillna(start + MOMENT))
+
+
+def shares_of(rows: pd.DataFrame, passed: Passed, steps: Steps) -> pd.DataFrame:
+    """at (position in rows), step, share and seconds of the time of rows that steps ask for."""
+    start, end = (rows[name].to_numpy("datetime64[us]").astype(np.int64) for name in ("time_start", "time_end"))
+    return pd.DataFrame(
+        dict(zip(("at", "step", "share", "seconds"), step_shares(passed, start, end, steps), strict=True))
+    )

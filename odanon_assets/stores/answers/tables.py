@@ -1,10 +1,11 @@
 """What is asked of drawn areas, answered by the SQL functions of the PostGIS store."""
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from odanon.model.when import When
 from odanon_assets.stores.database import execute, transaction
 from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
 
@@ -13,25 +14,24 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
 _ENDS = "ST_GeomFromWKB(:origin, 4326), ST_GeomFromWKB(:destination, 4326)"
+_WHEN = (
+    "since => :since, until => :until, product => :product, reading => :reading, segment => :segment, days => :days,"
+    " clock => :clock"
+)
 
 
 def flow_in(
     url: str,
     product: str,
     ends: tuple["BaseGeometry", "BaseGeometry"],
-    since: datetime,
-    until: datetime,
+    when: When,
     reading: str,
+    segment: str | None,
 ) -> Estimate:
     """Trips from one area to another."""
-    shapes = {"origin": ends[0].wkb, "destination": ends[1].wkb}
-    values = {**shapes, "since": since, "until": until, "product": product, "reading": reading}
+    values = {**_shapes(ends), **_asked(product, when, reading, segment)}
     with transaction(url) as connection:
-        found = execute(
-            connection,
-            f"SELECT low, estimate, high, exact FROM odanon.flow({_ENDS}, :since, :until, :product, :reading)",
-            values,
-        )
+        found = execute(connection, f"SELECT low, estimate, high, exact FROM odanon.flow({_ENDS}, {_WHEN})", values)
         return Estimate(*found.one())
 
 
@@ -39,19 +39,20 @@ def profile_in(
     url: str,
     product: str,
     ends: tuple["BaseGeometry", "BaseGeometry"],
-    steps: list[tuple[datetime, datetime]],
+    when: When,
+    step: timedelta,
     reading: str,
     along: str,
+    segment: str | None,
 ) -> pd.DataFrame:
     """The trips from one area to another in every step (PROFILE_COLUMNS)."""
-    shapes = {"origin": ends[0].wkb, "destination": ends[1].wkb}
-    span = {"since": steps[0][0], "until": steps[-1][1], "seconds": (steps[0][1] - steps[0][0]).total_seconds()}
+    values = {**_shapes(ends), **_asked(product, when, reading, segment), "along": along, "step": step.total_seconds()}
     with transaction(url) as connection:
         found = execute(
             connection,
-            f"SELECT {', '.join(PROFILE_COLUMNS)} FROM odanon.profile({_ENDS}, :since, :until,"
-            " make_interval(secs => :seconds), :product, :reading, :along) ORDER BY time_start",
-            {**shapes, **span, "product": product, "reading": reading, "along": along},
+            f"SELECT {', '.join(PROFILE_COLUMNS)} FROM odanon.profile({_ENDS}, {_WHEN},"
+            " step => make_interval(secs => :step), along => :along) ORDER BY time_start",
+            values,
         ).all()
     numbers = dict.fromkeys(PROFILE_COLUMNS[2:], "float64")
     table = pd.DataFrame(found, columns=list(PROFILE_COLUMNS)).astype(numbers)
@@ -61,7 +62,7 @@ def profile_in(
 
 
 def matrix_in(
-    url: str, product: str, areas: "GeoDataFrame", since: datetime, until: datetime, reading: str
+    url: str, product: str, areas: "GeoDataFrame", when: When, reading: str, segment: str | None
 ) -> pd.DataFrame:
     """low, estimate and high of the trips between areas, and which share is exact (MATRIX_COLUMNS)."""
     # Positions stand in for the names, so that the answer carries the index's own values.
@@ -73,8 +74,8 @@ def matrix_in(
         found = execute(
             connection,
             "SELECT origin::integer, destination::integer, low, estimate, high, exact"
-            " FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', :since, :until, :product, :reading)",
-            {"since": since, "until": until, "product": product, "reading": reading},
+            f" FROM odanon.matrix('pg_temp.drawn_area', 'position', 'shape', {_WHEN})",
+            _asked(product, when, reading, segment),
         ).all()
     numbers = dict.fromkeys(MATRIX_COLUMNS[2:], "float64")
     table = pd.DataFrame(found, columns=list(MATRIX_COLUMNS)).astype(numbers)
@@ -82,3 +83,12 @@ def matrix_in(
     for side in ("origin", "destination"):
         table[side] = areas.index.to_numpy()[table[side].to_numpy(dtype="int64")]
     return table
+
+
+def _shapes(ends: tuple["BaseGeometry", "BaseGeometry"]) -> dict[str, bytes]:
+    return {"origin": ends[0].wkb, "destination": ends[1].wkb}
+
+
+def _asked(product: str, when: When, reading: str, segment: str | None) -> dict[str, Any]:
+    span = {"since": when.since, "until": when.until, "days": when.days, "clock": when.clock_text}
+    return {**span, "product": product, "reading": reading, "segment": segment}

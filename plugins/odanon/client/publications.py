@@ -10,9 +10,11 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from odanon.client.fold import checked_fold, folded
 from odanon.client.place import Readable, store_at
 from odanon.client.plots import draw_departures, draw_profile
 from odanon.errors import OdanonError
+from odanon.model.when import When, clock_of, month_of
 from odanon.reconstruct.readings import AUTO, EVEN
 
 if TYPE_CHECKING:
@@ -112,6 +114,15 @@ class PublishedProduct:
         outlines = [bytes.fromhex(each) if isinstance(each, str) else bytes(each) for each in rows["geometry"]]
         return geopandas.GeoDataFrame(rows.assign(geometry=shapely.from_wkb(outlines)), crs="EPSG:4326")
 
+    def segments(self) -> list[str]:
+        """The segments that rows are of; `all` are those that are not split."""
+        query = f"SELECT DISTINCT segment FROM flows WHERE product = {_quoted(self.name)} ORDER BY segment"
+        return self._store.query(query)["segment"].tolist()
+
+    def months(self) -> list[str]:
+        """The months in which published windows begin, such as 2026-03."""
+        return sorted({f"{day:%Y-%m}" for day in self.windows})
+
     def flow(
         self,
         origin: Any,
@@ -119,16 +130,36 @@ class PublishedProduct:
         since: Moment | None = None,
         until: Moment | None = None,
         reading: str = AUTO,
+        *,
+        month: str | None = None,
+        days: str | None = None,
+        clock: str | None = None,
+        segment: str | None = None,
     ) -> Any:
-        """Trips from one area to another: low, estimate, high, and the share of the estimate that is exact."""
-        return self._store.flow(self.name, shape(origin), shape(destination), *self._span(since, until), reading)
+        """Trips from one area to another: low, estimate, high, and the share of the estimate that is exact.
+
+        `month` ("2026-03") stands for since and until. `days` takes days of one type: working, saturday, sunday_holiday, or monday to
+        sunday; `clock` a span of the local clock such as "07:00-09:00"; `segment` the rows of one segment.
+        """
+        when = self._when(since, until, month, days, clock)
+        return self._store.flow(self.name, shape(origin), shape(destination), when, reading, segment=segment)
 
     def matrix(
-        self, areas: "GeoDataFrame", since: Moment | None = None, until: Moment | None = None, reading: str = AUTO
+        self,
+        areas: "GeoDataFrame",
+        since: Moment | None = None,
+        until: Moment | None = None,
+        reading: str = AUTO,
+        *,
+        month: str | None = None,
+        days: str | None = None,
+        clock: str | None = None,
+        segment: str | None = None,
     ) -> pd.DataFrame:
         """The same between all areas of a table, called by its index: origin, destination, low, estimate, high, exact."""
         placed = areas.to_crs("EPSG:4326") if areas.crs is not None else areas
-        return self._store.matrix(self.name, placed, *self._span(since, until), reading)
+        when = self._when(since, until, month, days, clock)
+        return self._store.matrix(self.name, placed, when, reading, segment=segment)
 
     def profile(
         self,
@@ -139,13 +170,24 @@ class PublishedProduct:
         step: str = "1h",
         reading: str = AUTO,
         along: str = EVEN,
+        *,
+        month: str | None = None,
+        days: str | None = None,
+        clock: str | None = None,
+        segment: str | None = None,
+        fold: str | None = None,
     ) -> pd.DataFrame:
-        """The same between two areas in every step of time; local_start is that on the product's clock."""
-        asked = shape(origin), shape(destination), *self._span(since, until), pd.Timedelta(step).to_pytimedelta()
-        table = self._store.profile(self.name, *asked, reading, along)
+        """The same between two areas in every published step of the local clock; local_start is that on the product's clock.
+
+        `fold` lays steps of the same local time of the `day`, or of the `week`, over each other: means over the days that `days` counts.
+        """
+        when, length = self._when(since, until, month, days, clock), pd.Timedelta(step).to_pytimedelta()
+        checked_fold(fold, length)
+        asked = shape(origin), shape(destination), when, length, reading, along
+        table = self._store.profile(self.name, *asked, segment=segment)
         local = pd.to_datetime(table["time_start"], utc=True).dt.tz_convert(self.timezone).dt.tz_localize(None)
         table.insert(0, "local_start", local)
-        return table
+        return table if fold is None else folded(table, fold, self._manifests(), when)
 
     def plot(self, window: Moment | None = None, ax: "Axes | None" = None) -> "Axes":
         """A map of the departures of a window by ground."""
@@ -157,8 +199,12 @@ class PublishedProduct:
 
     def _rows(self, view: str, window: Moment | None) -> pd.DataFrame:
         """The rows of a window in a view, which is what readers may see."""
-        release = self._release(window).replace("'", "''")
-        return self._store.query(f"SELECT * FROM {view} WHERE release_id = '{release}'")
+        return self._store.query(f"SELECT * FROM {view} WHERE release_id = {_quoted(self._release(window))}")
+
+    def _manifests(self) -> list[dict[str, Any]]:
+        """Those of all published windows."""
+        told = self._store.query(f"SELECT manifest FROM releases WHERE product = {_quoted(self.name)}")["manifest"]
+        return [json.loads(each) if isinstance(each, str) else dict(each) for each in told]
 
     def _release(self, window: Moment | None) -> str:
         windows = self.windows
@@ -170,18 +216,29 @@ class PublishedProduct:
             )
         return found
 
-    def _span(self, since: Moment | None, until: Moment | None) -> tuple[datetime, datetime]:
+    def _when(
+        self, since: Moment | None, until: Moment | None, month: str | None, days: str | None, clock: str | None
+    ) -> When:
         """From the first to the last published instant, unless told."""
+        if month is not None and (since is not None or until is not None):
+            raise OdanonError("a month stands for since and until; give the one or the others")
+        span = clock_of(clock) if clock is not None else None
+        if month is not None:
+            return When(*month_of(month, self.timezone), days, span)
         windows = self.windows
         after = pd.Timestamp(windows[-1]) + pd.DateOffset(months=1, days=1)
         first, last = (self._instant(windows[0] if since is None else since), self._instant(until or after))
         if last <= first:
             raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
-        return first, last
+        return When(first, last, days, span)
 
     def _instant(self, moment: Moment) -> datetime:
         told = pd.Timestamp(moment)
         return (told if told.tzinfo is not None else told.tz_localize(self.timezone)).to_pydatetime()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def shape(area: Any) -> "BaseGeometry":

@@ -15,6 +15,7 @@ from shapely.geometry import box
 
 from odanon.errors import OdanonError
 from odanon.model.release import REST
+from odanon.model.when import When
 from odanon.product import Product
 from odanon_assets.derived.export import Format, export
 from odanon_assets.gate.verification import verify_day
@@ -75,7 +76,7 @@ def test_rows_tell_their_times_and_hold_k_people_in_three_dimensions(product: Pr
 
 
 def _read(store: Any, since: datetime, until: datetime) -> float:
-    return float(store.flow("commuters", EVERYWHERE, EVERYWHERE, since, until).estimate)
+    return float(store.flow("commuters", EVERYWHERE, EVERYWHERE, When(since, until)).estimate)
 
 
 def _hours(flows: pd.DataFrame) -> list[float]:

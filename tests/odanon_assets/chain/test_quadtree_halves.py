@@ -15,6 +15,7 @@ from gate_town import DAY, people, published, town
 from shapely.geometry import box
 
 from odanon import registry
+from odanon.model.when import When
 from odanon.reconstruct.areas import flow_between
 from odanon_assets.stores.choice import open_store
 
@@ -74,7 +75,9 @@ def test_halves_of_squares_are_published_and_read_back(
     assert told["readings"] == ["even", "fitted", "prior"]
     placed = zones.reset_index()
     for reading, beside in (("even", None), ("fitted", shown.weights(release)), ("prior", shown.tiles(release))):
-        assert shown.flow("town", everywhere, everywhere, *day, reading).estimate == pytest.approx(flows["trips"].sum())
+        assert shown.flow("town", everywhere, everywhere, When(*day), reading).estimate == pytest.approx(
+            flows["trips"].sum()
+        )
         expected = flow_between(flows, placed, part, everywhere, reading, beside)
-        assert shown.flow("town", part, everywhere, *day, reading).estimate == pytest.approx(expected, rel=1e-7)
+        assert shown.flow("town", part, everywhere, When(*day), reading).estimate == pytest.approx(expected, rel=1e-7)
     assert shown.problems(release) == []

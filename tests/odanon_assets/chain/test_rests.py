@@ -18,6 +18,7 @@ from shapely.geometry import box
 from odanon.anonymizers.atg.joint import AtgJoint
 from odanon.errors import OdanonError
 from odanon.model.release import REST
+from odanon.model.when import When
 from odanon.product import Product
 from odanon.reconstruct.areas import flow_between
 from odanon.reconstruct.readings import better
@@ -79,7 +80,7 @@ def test_every_trip_is_told_once_and_only_the_root_leaves_any_out(sexes: Product
     _recounted(flows, zones.map(set).to_dict())
     # What is read on areas that hold everything is everything.
     start = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
-    read = store.flow("sexes", EVERYWHERE, EVERYWHERE, start, start + timedelta(days=1))
+    read = store.flow("sexes", EVERYWHERE, EVERYWHERE, When(start, start + timedelta(days=1)))
     total = flows["trips"].sum()
     assert read == pytest.approx((total, total, total, 1.0))
     told = manifest(sexes)["metrics"]
@@ -124,7 +125,7 @@ def test_weights_follow_from_what_readers_have_and_stores_read_by_them(sexes: Pr
     start = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
     part = zones.geometry[zones["n_tiles"].idxmin()]
     read = {
-        how: store.flow("sexes", part, EVERYWHERE, start, start + timedelta(days=1), how).estimate
+        how: store.flow("sexes", part, EVERYWHERE, When(start, start + timedelta(days=1)), how).estimate
         for how in ("even", "fitted", "prior", "auto")
     }
     tiles = store.tiles(release)

@@ -19,6 +19,7 @@ import odanon
 from odanon.api import Publications
 from odanon.client import publications
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
@@ -69,7 +70,7 @@ def test_estimates_are_those_of_the_store(town: tuple[Store, str], published: Pu
     store, product = town[0], published["town"]
     span = pd.Timestamp("2026-03-02", tz="Europe/Paris"), pd.Timestamp("2026-03-03", tz="Europe/Paris")
     found = product.flow(HALF, REST, "2026-03-02", "2026-03-03")
-    assert found == store.flow("town", HALF, REST, *span)
+    assert found == store.flow("town", HALF, REST, When(*span))
     assert 0 <= found.low <= found.estimate <= found.high
     both = product.flow(HALF, REST)
     assert both.high == pytest.approx(2 * found.high)

@@ -12,6 +12,7 @@ from product_example import small_product
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.product import Product
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.segments import shown_segments
@@ -61,7 +62,9 @@ def test_flows_are_split_or_whole_and_each_part_has_k_people(sexes: Product, tmp
     # Whoever adds up all rows, in SQL or by areas, counts every trip once.
     total = float(flows["trips"].sum())
     day = pd.Timestamp(DAY, tz="UTC").to_pydatetime()
-    assert store.flow("sexes", EVERYWHERE, EVERYWHERE, day, day + pd.Timedelta(days=1)).estimate == pytest.approx(total)
+    assert store.flow("sexes", EVERYWHERE, EVERYWHERE, When(day, day + pd.Timedelta(days=1))).estimate == pytest.approx(
+        total
+    )
     assert float(store.query("select sum(trips) as n from flows")["n"].iloc[0]) == total
     assert export(store, "sexes", tmp_path / "out", [Format.csv, Format.gpkg], None, None) == 1
     pd.testing.assert_series_equal(

@@ -18,6 +18,7 @@ from shapely.geometry import Polygon, box
 from store_databases import emptied, run_sql
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.reconstruct.areas import flow_between, reconstruct
 from odanon.reconstruct.layout import Layout
 from odanon_assets.stores.bundle import Bundle, check_bundle
@@ -83,7 +84,7 @@ def test_sql_duckdb_and_python_agree_on_every_reading(
             told = each.tiles if how == "prior" else weights
             expected += flow_between(flows, each.zones, origin, destination, how, told)
     for store in stores:
-        found = store.flow("rested", origin, destination, since, until, reading)
+        found = store.flow("rested", origin, destination, When(since, until), reading)
         assert found.estimate == pytest.approx(expected, rel=1e-7, abs=1e-6)
 
 
@@ -105,7 +106,9 @@ def test_matrices_agree_and_keep_every_trip(stores: tuple[Store, Store], bundles
     expected = pd.concat(parts).groupby(["origin", "destination"])["trips"].sum()
     assert expected.sum() == pytest.approx(sum(each.flows["trips"].sum() for each in bundles))
     for store in stores:
-        found = store.matrix("rested", areas, SINCE, UNTIL, reading).set_index(["origin", "destination"])["estimate"]
+        found = store.matrix("rested", areas, When(SINCE, UNTIL), reading).set_index(["origin", "destination"])[
+            "estimate"
+        ]
         assert found.sort_index().to_dict() == pytest.approx(expected.to_dict(), rel=1e-7)
 
 
@@ -120,7 +123,7 @@ def test_fitted_is_the_estimate_of_single_cells(stores: tuple[Store, Store]) -> 
         by_square = layout.by_tile(0, leave, squares), layout.by_tile(1, enter, squares)
         expected += between(dense(release, by_square), *areas)
     for store in stores:
-        found = store.flow("rested", box(*areas[0]), box(*areas[1]), SINCE, UNTIL, "fitted")
+        found = store.flow("rested", box(*areas[0]), box(*areas[1]), When(SINCE, UNTIL), "fitted")
         assert found.estimate == pytest.approx(expected, rel=1e-4)
 
 
@@ -132,7 +135,7 @@ def test_prior_is_the_estimate_of_single_squares_by_their_public_weights(stores:
     evenly = sum(between(dense(release), *areas) for seed in range(3) for release in rested(seed))
     assert abs(expected - evenly) > 0.05 * evenly  # finer than zones, or the weights did not matter
     for store in stores:
-        found = store.flow("rested", box(*areas[0]), box(*areas[1]), SINCE, UNTIL, "prior")
+        found = store.flow("rested", box(*areas[0]), box(*areas[1]), When(SINCE, UNTIL), "prior")
         assert found.estimate == pytest.approx(expected, rel=1e-4)
 
 
@@ -166,10 +169,10 @@ def test_a_reading_without_weights_is_refused_by_name_and_auto_is_even(tmp_path:
         store.publish(plain, accept)
         for reading in ("fitted", "prior"):
             with pytest.raises(OdanonError, match=f"the reading {reading} has no weights in {plain.release_id}; ask"):
-                store.flow("town", area, area, *_around(plain), reading)
+                store.flow("town", area, area, When(*_around(plain)), reading)
         with pytest.raises(OdanonError, match="the reading is none of auto, even"):
-            store.flow("town", area, area, *_around(plain), "odd")
-        even, auto = (store.flow("town", area, area, *_around(plain), reading) for reading in ("even", "auto"))
+            store.flow("town", area, area, When(*_around(plain)), "odd")
+        even, auto = (store.flow("town", area, area, When(*_around(plain)), reading) for reading in ("even", "auto"))
         assert even == auto
         assert even.estimate > 0
         assert not {"weights", "tiles"} & set(json.loads(store.manifest_text(plain.release_id))["content"])
@@ -198,7 +201,7 @@ def test_tiles_of_another_file_are_kept_apart(tmp_path: Path, database: str, bun
         for each in (first, second):
             store.publish(each, accept)
             assert store.problems(each.release_id) == []
-        assert store.flow("rested", area, area, *all_day, "prior").estimate == pytest.approx(expected, rel=1e-7)
+        assert store.flow("rested", area, area, When(*all_day), "prior").estimate == pytest.approx(expected, rel=1e-7)
 
 
 def test_changed_weights_break_the_seal(tmp_path: Path, database: str, bundles: list[Bundle]) -> None:

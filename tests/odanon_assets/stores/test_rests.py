@@ -17,6 +17,7 @@ from shapely.geometry import box
 from store_databases import emptied
 
 from odanon.model.release import REST
+from odanon.model.when import When
 from odanon_assets.derived.exports.geopackage import desire_lines
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
@@ -83,7 +84,7 @@ def test_flows_between_drawn_areas_are_those_of_dense_cells(
 ) -> None:
     total = sum(expected(origin, destination))
     for store in stores:
-        found = store.flow("rested", box(*origin), box(*destination), SINCE, UNTIL)
+        found = store.flow("rested", box(*origin), box(*destination), When(SINCE, UNTIL))
         assert found.estimate == pytest.approx(total, rel=1e-3, abs=1e-2)
 
 
@@ -94,7 +95,7 @@ def test_a_partition_of_the_map_keeps_every_trip(stores: tuple[Store, Store]) ->
         areas = geopandas.GeoDataFrame(geometry=parts, index=["west", "east"], crs="EPSG:4326")
         shown = [made.flows["trips"].sum() for made in (*rested(1), *rested(2))]
         for store in stores:
-            matrix = store.matrix("rested", areas, SINCE, UNTIL)
+            matrix = store.matrix("rested", areas, When(SINCE, UNTIL))
             assert matrix["estimate"].sum() == pytest.approx(sum(shown), rel=1e-6)
             west = matrix.set_index(["origin", "destination"])["estimate"]["west", "west"]
             rectangle = (0, 0, cut * SIZE, SIDE * SIZE)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shapely.geometry import MultiPolygon, Polygon
 from store_databases import emptied
 
+from odanon.model.when import When
 from odanon.reconstruct.areas import flow_between, reconstruct
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
@@ -85,7 +86,7 @@ def test_sql_duckdb_and_python_agree(
     until = since + timedelta(hours=length)
     expected = by_hand(origin, destination, since, until)
     for store in stores:
-        found = store.flow("city", origin, destination, since, until)
+        found = store.flow("city", origin, destination, When(since, until))
         assert found.estimate == pytest.approx(expected, rel=1e-7, abs=1e-6)
 
 
@@ -96,7 +97,9 @@ def test_whole_matrices_agree(stores: tuple[Store, Store], shapes: list[Polygon]
     parts = [reconstruct(city(day, seed).flows, city(day, seed).zones, areas.geometry) for seed, day in enumerate(DAYS)]
     expected = pd.concat(parts).groupby(["origin", "destination"])["trips"].sum().to_dict()
     for store in stores:
-        found = store.matrix("city", areas, SINCE, UNTIL).set_index(["origin", "destination"])["estimate"].to_dict()
+        found = (
+            store.matrix("city", areas, When(SINCE, UNTIL)).set_index(["origin", "destination"])["estimate"].to_dict()
+        )
         for pair in expected.keys() | found.keys():
             assert found.get(pair, 0) == pytest.approx(expected.get(pair, 0), rel=1e-7, abs=1e-6)
 

@@ -11,6 +11,7 @@ from bundles import DAY, accept, bundle, town_zones
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon_assets.stores.interface import MATRIX_COLUMNS, Act, Store, zoning_version
 
 ACT = Act("Ada Auditor", "wrong zoning file")
@@ -232,15 +233,16 @@ def test_flow_between_drawn_areas(store: Store) -> None:
     """z1 = [0,1], z2 = [1,2], z3 = [2,3] on the equator; flows z1->z2: 40, z2->z2: 41, z3->z2: 42."""
     store.publish(bundle(), accept)
     half_of_z1, all_of_z2 = box(0, 0, 0.5, 1), box(1, 0, 2, 1)
-    assert store.flow("town", half_of_z1, all_of_z2, SINCE, UNTIL) == pytest.approx((0, 20, 40, 0))
-    all_but = store.flow("town", box(-1, -1, 1.5, 9), all_of_z2, SINCE, UNTIL)
+    assert store.flow("town", half_of_z1, all_of_z2, When(SINCE, UNTIL)) == pytest.approx((0, 20, 40, 0))
+    all_but = store.flow("town", box(-1, -1, 1.5, 9), all_of_z2, When(SINCE, UNTIL))
     assert all_but == pytest.approx((40, 60.5, 81, 40 / 60.5))
-    assert store.flow("town", box(0, -1, 9, 9), box(1.25, 0, 1.5, 1), SINCE, UNTIL).estimate == pytest.approx(123 / 4)
-    assert store.flow("town", half_of_z1, box(50, 50, 51, 51), SINCE, UNTIL) == (0, 0, 0, None)
-    assert store.flow("town", half_of_z1, all_of_z2, UNTIL, UNTIL) == (0, 0, 0, None)
-    assert store.flow("elsewhere", half_of_z1, all_of_z2, SINCE, UNTIL) == (0, 0, 0, None)
+    assert store.flow("town", box(0, -1, 9, 9), box(1.25, 0, 1.5, 1), When(SINCE, UNTIL)).estimate == pytest.approx(
+        123 / 4
+    )
+    assert store.flow("town", half_of_z1, box(50, 50, 51, 51), When(SINCE, UNTIL)) == (0, 0, 0, None)
+    assert store.flow("elsewhere", half_of_z1, all_of_z2, When(SINCE, UNTIL)) == (0, 0, 0, None)
     areas = geopandas.GeoDataFrame(geometry=[box(0, 0, 1.5, 1), all_of_z2], index=["west", "mid"], crs="EPSG:4326")
-    matrix = store.matrix("town", areas, SINCE, UNTIL)
+    matrix = store.matrix("town", areas, When(SINCE, UNTIL))
     assert tuple(matrix.columns) == MATRIX_COLUMNS
     told = {(row.origin, row.destination): tuple(row)[3:] for row in matrix.itertuples()}
     assert told == {
@@ -254,7 +256,7 @@ def test_flow_between_drawn_areas(store: Store) -> None:
 def test_areas_that_are_no_polygons_are_refused_with_a_sentence(store: Store) -> None:
     store.publish(bundle(), accept)
     with pytest.raises(OdanonError, match="draw polygons only"):
-        store.flow("town", box(0, 0, 1, 1).centroid, box(0, 0, 1, 1), SINCE, UNTIL)
+        store.flow("town", box(0, 0, 1, 1).centroid, box(0, 0, 1, 1), When(SINCE, UNTIL))
 
 
 def test_zoning_versions_have_a_crosswalk(store: Store) -> None:

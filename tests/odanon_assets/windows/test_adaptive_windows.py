@@ -13,6 +13,7 @@ from gate_town import DAY, people, publish, town
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon.product import Product
 from odanon_assets.chain.stages import day_stages, run_stage, window_stages
 from odanon_assets.gate.verification import verify_day
@@ -103,7 +104,7 @@ def _bins(manifest: dict[str, Any]) -> pd.DataFrame:
 
 
 def _read(store: Any, since: datetime, until: datetime) -> float:
-    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, since, until).estimate)
+    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, When(since, until)).estimate)
 
 
 def _spread(flows: pd.DataFrame, bins: pd.DataFrame) -> dict[pd.Timestamp, float]:

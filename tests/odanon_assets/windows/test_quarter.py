@@ -17,6 +17,7 @@ from dagster import DagsterInstance, RunRequest, build_schedule_context, build_s
 from dagster._core.storage.tags import SCHEDULE_NAME_TAG, SENSOR_NAME_TAG
 from shapely.geometry import box
 
+from odanon.model.when import When
 from odanon.product import Product
 from odanon.product.windows import has_matrix, matrix_days
 from odanon_assets.lake.lake import Lake
@@ -165,7 +166,7 @@ def check_months(product: Product, days: list[date]) -> list[str]:
             span = [datetime(at.year, at.month, at.day, tzinfo=UTC) for at in (since, until)]
             shown = flows[flows["time_start"].between(*span, inclusive="left")]["trips"].sum()
             assert 0.5 * part["trips"].sum() <= shown <= part["trips"].sum()
-            assert store.flow("quarter", EVERYWHERE, EVERYWHERE, *span).estimate == pytest.approx(shown)
+            assert store.flow("quarter", EVERYWHERE, EVERYWHERE, When(*span)).estimate == pytest.approx(shown)
         means = store.query(f"select * from {prefix(product)}daily_means where release_id = '{release}'")
         assert len(means) == len(flows)
         saturday = means[means["day_type"] == "saturday"]

@@ -79,18 +79,23 @@ def _held(rows: pd.DataFrame, pieces: pd.DataFrame) -> Floats:
     return held / held.sum(axis=1, keepdims=True)
 
 
-def followed(flows: pd.DataFrame, pulse: pd.DataFrame, share: pd.Series) -> pd.Series:
-    """Which share of the trips of every row lies in some time, by the pulses of its areas; missing where these tell nothing.
+def followed(flows: pd.DataFrame, pulse: pd.DataFrame, asked: pd.DataFrame) -> pd.DataFrame:
+    """Which share of the trips of every row (by its index, `row`) lies in every step, by the pulses of its areas; none where these tell nothing.
 
-    `share` says which share of every row of `pulse` does.
+    `asked` says which share of every row of `pulse` (`piece`) does, by step.
     """
-    asked = pulse.assign(inside=pulse["trips"] * share)
     listed = flows[["origin_zone", "destination_zone", *_TIME]].reset_index(names="row")
+    pieces = pulse.reset_index(names="piece")
     found = []
     for side in SIDES:
-        told = asked[asked["side"] == side].drop(columns="side").rename(columns={"zone_id": f"{side}_zone"})
+        told = pieces[pieces["side"] == side].drop(columns="side").rename(columns={"zone_id": f"{side}_zone"})
         met = listed.merge(told, on=f"{side}_zone", suffixes=("", "_piece"))
         within = (met["time_start"] <= met["time_start_piece"]) & (met["time_end_piece"] <= met["time_end"])
-        found.append(met.loc[within, ["row", "trips", "inside"]])
-    sums = pd.concat(found).groupby("row")[["trips", "inside"]].sum()
-    return (sums["inside"] / sums["trips"].where(sums["trips"] > 0)).reindex(flows.index)
+        found.append(met.loc[within, ["row", "piece", "trips"]])
+    every = pd.concat(found)
+    total = every.groupby("row")["trips"].sum()
+    every = every[every["row"].map(total) > 0].merge(asked, on="piece")
+    inside = (
+        (every["trips"] * every["share"]).groupby([every["row"], every["step"]]).sum().rename("share").reset_index()
+    )
+    return inside.assign(share=inside["share"] / inside["row"].map(total), told=True)

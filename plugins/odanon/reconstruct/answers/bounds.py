@@ -11,13 +11,13 @@ from odanon.model.release import REST
 from odanon.reconstruct.readings import SIDES, joined
 
 EDGE = 1e-9  # a share of less is rounding, and one of more than 1 - EDGE is all
-PAIR = ["origin", "destination"]
+PAIR = ["step", "origin", "destination"]  # areas, in a step of time
 
 
 def bounds(volume: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
     """low, high and hours of all pairs of areas, rests that have rows inside apart (`rests_met`).
 
-    `volume` has by origin_zone and destination_zone the trips of rows whose time lies wholly inside (low), those of rows that have
+    `volume` has by step, origin_zone and destination_zone the trips of rows whose time lies wholly inside (low), those of rows that have
     time inside (high), and these times how many hours rows are long; `shares` are those of zones in areas (zone_id, area, share).
     """
     parts = []
@@ -31,12 +31,11 @@ def bounds(volume: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
 def rests_met(rows: pd.DataFrame, shares: pd.DataFrame, size: pd.Series) -> pd.DataFrame:
     """high and hours of the rests of a release whose own region has ground and time in common with pairs of areas.
 
-    `rows` has origin_zone, destination_zone, kind, trips, hours (trips times length), `place` and `around` (`nesting`), and `length`,
-    how much of its time is asked for; `size` is the ground of zones by zone_id. The region inside is the product of what areas and
+    `rows` has row (its number), step, origin_zone, destination_zone, kind, trips, hours (trips times length), `place` and `around`
+    (`nesting`), and `length`, how much of its time the step asks for; `size` is the ground of zones by zone_id. The region inside is the product of what areas and
     time have in common with a rest, less those of the rows directly inside it.
     """
-    met = rows[rows["length"] > 0]
-    cells = met[met["place"] == met.index]
+    cells = rows[rows["place"] == rows["row"]]
     ground = [size.loc[cells[f"{side}_zone"]].to_numpy() for side in SIDES]
     cells = cells.assign(part=ground[0] * ground[1] * cells["length"]).drop(columns=["trips", "hours"])
     touched = shares[shares["share"] > EDGE]
@@ -44,8 +43,9 @@ def rests_met(rows: pd.DataFrame, shares: pd.DataFrame, size: pd.Series) -> pd.D
     finer = parts[parts["around"] >= 0].groupby([*PAIR, "around"])["inside"].sum().rename("finer")
     rests = parts[parts["kind"] == REST].join(finer, on=[*PAIR, "place"])
     rests = rests[rests["inside"] - rests["finer"].fillna(0.0) > EDGE * rests["inside"]]
-    trips = met.groupby("place")[["trips", "hours"]].sum().rename(columns={"trips": "high"})
-    return rests[[*PAIR, "place"]].join(trips, on="place").groupby(PAIR, as_index=False)[["high", "hours"]].sum()
+    trips = rows.groupby(["step", "place"])[["trips", "hours"]].sum().rename(columns={"trips": "high"})
+    found = rests[[*PAIR, "place"]].join(trips, on=["step", "place"])
+    return found.groupby(PAIR, as_index=False)[["high", "hours"]].sum()
 
 
 def added(parts: list[pd.DataFrame]) -> pd.DataFrame:

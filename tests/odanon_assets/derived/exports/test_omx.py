@@ -14,6 +14,7 @@ from bundles import accept, bundle, own_zones
 from shapely.geometry import box
 
 from odanon.errors import OdanonError
+from odanon.model.when import When
 from odanon_assets.derived.export import Format, export
 from odanon_assets.derived.exports.omx import read_zones
 from odanon_assets.stores.bundle import Bundle
@@ -30,7 +31,7 @@ def squares(path: Path) -> dict[str, np.ndarray]:
 
 
 def answered(store: EmbeddedStore, since: datetime, until: datetime) -> np.ndarray:
-    found = store.matrix("town", own_zones().areas, since, until)
+    found = store.matrix("town", own_zones().areas, When(since, until))
     return found.pivot_table(index="origin", columns="destination", values="estimate").to_numpy()
 
 
@@ -75,7 +76,7 @@ def test_rows_of_several_hours_are_spread_over_the_hours_that_others_tell_apart(
     six = datetime(2026, 3, 2, 6, tzinfo=UTC)
     hour = found["t20260302_0700"]
     np.testing.assert_allclose(
-        hour.sum(), store.flow("town", *[box(0, 0, 3, 1)] * 2, six, six + timedelta(hours=1)).estimate
+        hour.sum(), store.flow("town", *[box(0, 0, 3, 1)] * 2, When(six, six + timedelta(hours=1))).estimate
     )
     assert found["total"].sum() == pytest.approx(bundle(rows=3).flows["trips"].sum())
 
