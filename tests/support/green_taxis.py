@@ -1,25 +1,34 @@
 """Real trips with known truth: green taxis of New York, published through the stages of the pipeline."""
 
-from collections.abc import Iterable
-from datetime import date, timedelta
+from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import gate_town as gate
 import geopandas
+import numpy as np
 import pandas as pd
 import shapely
+from numpy.typing import NDArray
 from product_example import small_product
 
+from odanon.model.window import days_of, window_start
 from odanon.product import Product
+from odanon.product.windows import is_longer
 from odanon.zoning.polygons import PolygonZoning
-from odanon_assets.chain.stages import day_stages, run_stage, window_stages
+from odanon_assets.chain.stages import STAGES, day_stages, run_stage, window_stages
+from odanon_assets.lake.lake import Lake
+from odanon_assets.lake.places import default_root
+from odanon_assets.publisher.bundle import make_bundle
+from odanon_assets.stores.bundle import Bundle
 
 ZONE = "America/New_York"
-# Two kinds of products: months whose rows are of one bin each, and weeks whose rows are as long as their trips need.
-MONTHS = {"bin": ["00:00", "06:00", "10:00", "15:00", "19:00"], "day_types": "working"}
-WEEKS = {"bin": "1h", "day_types": "working", "time": "adaptive"}
+# Months whose rows are as long as their trips need, weeks and days whose rows are of one bin each.
+MONTHS = {"bin": ["00:00", "06:00", "07:00", "09:00", "12:00", "16:00", "19:00"], "day_types": "working", "time": "adaptive"}
+WEEKS = {"bin": "24h"}
+DAYS = {"bin": ["00:00", "06:00", "10:00", "15:00", "19:00"]}
 
 
 @lru_cache
@@ -66,21 +75,73 @@ def product(
         "od": od,
         "hierarchy": "ward",
         "anonymize": {"plugin": "atg-lattice", "k": 10, "unit": "trips", "suppression": 0.1},
-        "publish": {"licence": "CC-BY-4.0", "accept_unit_trips": True, "window": window, "missing_days": 13 if window == "month" else 0},
+        "publish": {
+            "licence": "CC-BY-4.0",
+            "accept_unit_trips": True,
+            "window": window,
+            "missing_days": 13 if window == "month" else 0,
+        },
     }
     return small_product(folder, product=name, **told | changes)
 
 
-def publish(made: Product, days: list[date]) -> None:
-    """All windows of some days."""
+def bundles(made: Product, days: list[date]) -> Iterator[Bundle]:
+    """What readers get of all windows of some days, for stores to publish; the gate, which costs as much again, is not asked."""
     for day in days:
-        _run(made, day_stages(made), day)
-    month = made.publish.window == "month"
-    for start in sorted({day.replace(day=1) if month else day - timedelta(days=day.weekday()) for day in days}):
+        _run(made, day_stages(made) if is_longer(made) else STAGES[:-1], day)
+    starts = {window_start(day, made.publish.window) for day in days}
+    for start in sorted(starts):
         _run(made, window_stages(made)[:-1], start)
-        gate.publish(made, start)
+        yield make_bundle(made, Lake(default_root()), start)
 
 
 def _run(made: Product, stages: Any, day: date) -> None:
     for stage in stages:
         run_stage(made, stage.name, day, {name: getattr(made, name).instance for name in stage.plugins})
+
+
+def counted(rows: pd.DataFrame, bundle: Bundle) -> NDArray[np.int64]:
+    """Which flow of a release counts each trip, as its number, -1 for none: the smallest one that it lies in.
+
+    That is told by public tables alone; whoever uses it holds it against the trips of the flows.
+    """
+    names = bundle.zones["zone_id"].tolist()
+    tiles = {name: set(told) for name, told in zip(names, bundle.zones["tiles"], strict=True)}
+    ends = {side: _inside(rows[side], tiles) for side in ("origin", "destination")}
+    moment, flows = _told(rows["departure"], bundle.manifest), bundle.flows
+    hours = (flows["time_end"] - flows["time_start"]) / pd.Timedelta(hours=1)
+    size = hours * flows["origin_zone"].map(tiles).map(len) * flows["destination_zone"].map(tiles).map(len)
+    owner = np.full(len(rows), -1)
+    for number in size.sort_values(ascending=False, kind="stable").index:
+        row = flows.loc[number]
+        inside = ends["origin"][row["origin_zone"]] & ends["destination"][row["destination_zone"]]
+        owner[inside & (moment >= row["time_start"].value) & (moment < row["time_end"].value)] = number
+    return owner
+
+
+def _inside(ends: pd.Series, tiles: dict[str, set[str]]) -> dict[str, NDArray[np.bool_]]:
+    """By zone, which trips have an end in it."""
+    code, names = pd.factorize(ends)
+    return {zone: np.isin(names, list(held))[code] for zone, held in tiles.items()}
+
+
+def _told(departure: pd.Series, manifest: dict[str, Any]) -> NDArray[np.int64]:
+    """The moment by which a release tells of each departure: in a week or month that of its bin, -1 outside of the window."""
+    local = departure.dt.tz_localize(None)
+    moment = departure.dt.tz_convert("UTC").astype("datetime64[ns, UTC]").astype("int64").to_numpy()
+    days = days_of(date.fromisoformat(manifest["window_start"]), manifest.get("window", "day"))
+    moment = np.where(local.dt.date.isin(days), moment, -1)
+    if "bins" not in manifest:
+        return moment
+    clock, kind = local.dt.strftime("%H:%M").to_numpy(), local.dt.weekday.map(day_type).to_numpy()
+    found = np.full(len(local), -1)
+    for told in manifest["bins"]:
+        of_type = (told["day_type"] == "all") | (kind == told["day_type"])
+        of_bin = (moment >= 0) & of_type & (clock >= told["since"]) & (clock < told["until"])
+        found[of_bin] = pd.Timestamp(told["time_bin"]).value
+    return found
+
+
+def day_type(weekday: int) -> str:
+    """That of a day of the week, in a calendar without holidays."""
+    return "working" if weekday < 5 else ("saturday", "sunday_holiday")[weekday - 5]
