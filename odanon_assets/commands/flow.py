@@ -5,16 +5,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import geopandas
 import typer
-from shapely.geometry.base import BaseGeometry
 
 from odanon.errors import OdanonError
+from odanon.geo.layerfiles import read_area
+from odanon.model.when import When, clock_of, month_of
+from odanon.product import Product
 from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR
 from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.stores.choice import open_store
 
 PANEL = ("Stores", 2)
+_EARLIEST, _LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
 
 
 class Reading(StrEnum):
@@ -26,6 +28,20 @@ class Reading(StrEnum):
     prior = PRIOR
 
 
+class Days(StrEnum):
+    """Days of one type."""
+
+    working = "working"
+    saturday = "saturday"
+    sunday_holiday = "sunday_holiday"
+    monday = "monday"
+    tuesday = "tuesday"
+    wednesday = "wednesday"
+    thursday = "thursday"
+    friday = "friday"
+    sunday = "sunday"
+
+
 Moment = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"])]
 
 
@@ -35,6 +51,10 @@ def flow(
     destination: Annotated[Path, typer.Option("--to", help="The area of arrival.")],
     since: Moment = None,
     until: Moment = None,
+    month: Annotated[str | None, typer.Option(help="A month in place of --since and --until: 2026-03.")] = None,
+    days: Annotated[Days | None, typer.Option(help="Days of one type only.")] = None,
+    clock: Annotated[str | None, typer.Option(help="A span of the local clock only: 07:00-09:00.")] = None,
+    segment: Annotated[str | None, typer.Option(help="Rows of one segment only.")] = None,
     reading: Annotated[
         Reading,
         typer.Option(
@@ -44,22 +64,24 @@ def flow(
 ) -> None:
     """Estimate the trips from one drawn area to another, with every row spread over its zones.
 
+    For instance, the mornings of working days in March: `odanon flow my-city --from home.geojson --to centre.geojson --month 2026-03 --days working --clock 07:00-09:00`.
     auto is of every release the reading that its manifest calls the better one. Times are local to the product; without them, everything published counts.
     """
     chosen = find_product(product)
-    first, last = (
-        moment.replace(tzinfo=chosen.zone) if moment is not None else bound
-        for moment, bound in ((since, datetime(1, 1, 3, tzinfo=UTC)), (until, datetime(9999, 12, 1, tzinfo=UTC)))
-    )
-    found = open_store(chosen).flow(product, _area(origin), _area(destination), first, last, reading.value)
+    span = _span(chosen, since, until, month)
+    when = When(*span, days and days.value, clock_of(clock) if clock is not None else None)
+    ends = read_area(origin), read_area(destination)
+    found = open_store(chosen).flow(product, *ends, when, reading.value, segment)
     typer.echo(f"{found.estimate:,.1f} trips, from {found.low:,.0f} for certain to {found.high:,.0f} at most")
 
 
-def _area(path: Path) -> BaseGeometry:
-    try:
-        layer = geopandas.read_file(path)
-    except Exception:
-        raise OdanonError(f"{path} is not a vector file that can be read; give a GeoJSON with a polygon") from None
-    if layer.empty or layer.crs is None:
-        raise OdanonError(f"{path} holds no area with a coordinate reference system; give a GeoJSON with a polygon")
-    return layer.geometry.to_crs("EPSG:4326").union_all()
+def _span(
+    product: Product, since: datetime | None, until: datetime | None, month: str | None
+) -> tuple[datetime, datetime]:
+    """The instants that local times mean; everything without any."""
+    if month is not None:
+        if since is not None or until is not None:
+            raise OdanonError("--month stands for --since and --until; give the one or the others")
+        return month_of(month, product.zone)
+    first = since.replace(tzinfo=product.zone) if since is not None else _EARLIEST
+    return first, until.replace(tzinfo=product.zone) if until is not None else _LATEST

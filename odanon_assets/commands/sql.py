@@ -3,7 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import pandas as pd
 import typer
@@ -13,8 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from odanon.errors import OdanonError
+from odanon.geo.layerfiles import read_layer
 from odanon.tables.spreadsheet import inert
 from odanon_assets.commands.shared import store_of
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
 
 PANEL = ("Stores", 1)
 _SHOWN = 50  # rows in a terminal
@@ -31,22 +35,32 @@ class Shape(StrEnum):
 
 
 def sql(
-    query: Annotated[str, typer.Argument(help="A query on the views flows, zones, releases, metrics and windows.")],
+    query: Annotated[
+        str, typer.Argument(help="A query on the views flows, zones, releases, metrics, windows, bins and months.")
+    ],
     product: Annotated[
-        str | None, typer.Option(help="Ask the store of this product; without it, the embedded store.")
+        str | None, typer.Option(help="Show this product alone, from its store; without it, all of the embedded store.")
     ] = None,
+    areas: Annotated[
+        Path | None,
+        typer.Option(
+            help="GeoJSON (or any vector file) with areas of yours, which become the table areas (name, geometry)."
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Column of that file with their names.")] = "name",
     shape: Annotated[Shape, typer.Option("--format", help="How the answer is written.")] = Shape.table,
     out: Annotated[Path | None, typer.Option(help="File for the answer, in place of the terminal.")] = None,
 ) -> None:
     """Query what is published, reading only: with DuckDB on the embedded store, in the database on PostGIS.
 
     For instance: `odanon sql "select origin_zone, sum(trips) from flows group by 1 order by 2 desc limit 10"`, or for a program `odanon sql "select * from flows" --format csv > flows.csv`.
+    flow, matrix and profile estimate trips between areas of your own: `odanon sql "select * from matrix('areas', month => '2026-03', days => 'working')" --areas districts.geojson`.
     A terminal shows the first 50 rows; files and other programs get all of them, in full width.
     """
     if shape is Shape.parquet and out is None:
         raise OdanonError("--format parquet: say which file with --out, such as --out answer.parquet")
     store = store_of(product)
-    rows = store.query(query)
+    rows = store.query(query, product, _areas(areas, name))
     if out is not None:
         _write(rows, shape, out)
         typer.echo(f"{len(rows):,} rows written to {out}")
@@ -57,6 +71,15 @@ def sql(
             "some releases are perturbed: metrics has the noise_variance of their numbers, releases what it means",
             err=True,
         )
+
+
+def _areas(path: Path | None, column: str) -> "GeoDataFrame | None":
+    if path is None:
+        return None
+    import geopandas
+
+    labels, polygons = read_layer(path, column)
+    return geopandas.GeoDataFrame(index=labels, geometry=polygons, crs="EPSG:4326")
 
 
 def _write(rows: pd.DataFrame, shape: Shape, out: Path) -> None:

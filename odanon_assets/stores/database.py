@@ -1,7 +1,7 @@
 """The one way to a database: connections by URL, and errors that never carry a value (PRIVACY rule 9)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 # The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
 _OWN_WORDS = re.compile(
     r"(a drawn area |several products are |the reading |a profile needs |the profile has |along is |days is |the clock |the month "
-    r"|a month |the time asked for )[a-z0-9A-Z ;:,_()-]*"
+    r"|a month |the time asked for )[a-z0-9A-Z ;:,_()=>-]*"
 )
 
 
@@ -72,9 +72,14 @@ def transaction(url: str) -> Iterator["Connection"]:
 
 
 @contextmanager
-def reading(url: str) -> Iterator["Connection"]:
-    """A connection in a read-only transaction that is rolled back: some functions write in spite of the first."""
+def reading(url: str, prepare: Callable[["Connection"], None] | None = None) -> Iterator["Connection"]:
+    """A connection in a read-only transaction that is rolled back: some functions write in spite of the first.
+
+    `prepare` makes the tables of the session before that.
+    """
     with scrubbed(), engine_of(url).connect() as connection:
+        if prepare is not None:
+            prepare(connection)
         execute(connection, "SET TRANSACTION READ ONLY")
         yield connection
 

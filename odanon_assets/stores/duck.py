@@ -1,20 +1,17 @@
 """SQL over the folders of the embedded store, by DuckDB in memory."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from odanon.errors import OdanonError
 from odanon.reconstruct.readings import TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon_assets.stores.bundle import FLOW_COLUMNS
 from odanon_assets.stores.interface import zoning_version
 from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _RELEASE = "string_split(filename, '/')[-2]"
 _TIME = ("time_bin", "time_start", "time_end", "day_type", "since", "until", "days")  # what manifests tell of times
@@ -33,13 +30,38 @@ _NO_ZONES = (
 )
 
 
-def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnection":
-    """The views flows, zones, weights, tiles, releases, metrics, bins and daily_means over releases, and what became of windows."""
+# Sums of the rows of windows that begin in a month, by local clock; an area of the same name and another shape is another row.
+_MONTHS = """
+CREATE VIEW months AS
+SELECT f.product, date_trunc('month', f.window_start)::date AS month,
+       strftime(timezone(r.zone, f.time_start), '%H:%M') AS since,
+       replace(strftime(timezone(r.zone, f.time_end), '%H:%M'), '00:00', '24:00') AS until,
+       f.segment, f.origin_zone, f.destination_zone, f.kind, sum(f.trips)::bigint AS trips, sum(f.spread) AS spread,
+       count(DISTINCT f.window_start)::integer AS windows
+FROM flows f
+JOIN (SELECT release_id, coalesce(json_extract_string(manifest, '$.timezone'), 'UTC') AS zone FROM releases) r USING (release_id)
+JOIN (SELECT release_id, zone_id, hash(geometry) AS shape FROM zones) o
+  ON o.release_id = f.release_id AND o.zone_id = f.origin_zone
+JOIN (SELECT release_id, zone_id, hash(geometry) AS shape FROM zones) d
+  ON d.release_id = f.release_id AND d.zone_id = f.destination_zone
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, o.shape, d.shape
+"""
+
+
+def session_over(
+    folders: list[Path], windows: Windows = (), extend: Callable[["DuckDBPyConnection"], None] | None = None
+) -> "DuckDBPyConnection":
+    """The views flows, zones, weights, tiles, releases, metrics, bins and daily_means over releases, and what became of windows.
+
+    With an extension that knows shapes, those of zones and tiles are such; without, their bytes (WKB).
+    """
     session = flows_over(folders)
+    if extend is not None:
+        extend(session)
     if folders:
         zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
-        columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry"
-        zones.project(f"{_RELEASE} AS release_id, {columns}").create_view("zones")
+        columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles"
+        zones.project(f"{_RELEASE} AS release_id, {columns}, {_shape(zones)}").create_view("zones")
     else:
         session.execute(f"CREATE TABLE zones ({_NO_ZONES})")
     _view_some(session, "tiles", [folder / TILES for folder in folders], TILE_COLUMNS, _NO_TILES)
@@ -63,6 +85,7 @@ def session_over(folders: list[Path], windows: Windows = ()) -> "DuckDBPyConnect
     if metrics:
         session.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?)", metrics)
     _create_bins(session, manifests)
+    session.execute(_MONTHS)
     return session
 
 
@@ -86,9 +109,16 @@ def _view_some(
     """A table that not every release has."""
     if found := [str(path) for path in files if path.is_file()]:
         rows = session.read_parquet(found, filename=True)
-        rows.project(f"{_RELEASE} AS release_id, {', '.join(columns)}").create_view(name)
+        told = [_shape(rows) if column == "geometry" else column for column in columns]
+        rows.project(f"{_RELEASE} AS release_id, {', '.join(told)}").create_view(name)
     else:
         session.execute(f"CREATE TABLE {name} ({nothing})")
+
+
+def _shape(rows: "DuckDBPyRelation") -> str:
+    """Outlines without what DuckDB may know of their reference system, which is always the same."""
+    kind = str(dict(zip(rows.columns, rows.types, strict=True))["geometry"])
+    return "geometry::GEOMETRY AS geometry" if kind.startswith("GEOMETRY") else "geometry"
 
 
 def _create_bins(session: "DuckDBPyConnection", manifests: list[dict[str, Any]]) -> None:
@@ -134,26 +164,8 @@ def _view_flows(session: "DuckDBPyConnection", files: list[str]) -> None:
     session.view("flow_files").project(", ".join(columns.values())).create_view("flows")
 
 
-def answer(folders: list[Path], windows: Windows, sql: str) -> pd.DataFrame:
-    """The rows of one reading query, which sees the views over the releases and no other file, variable or setting."""
-    import duckdb
-
-    session = session_over(folders, windows)
-    files = [str(folder / name) for folder in folders for name in ("flows.parquet", "zones.parquet", WEIGHTS, TILES)]
-    session.execute("SET python_enable_replacements = false")
-    session.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files)}]")
-    session.execute("SET enable_external_access = false")
-    session.execute("SET lock_configuration = true")
-    try:
-        statements = session.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise OdanonError("only one query that reads is answered; ask with one SELECT")
-        return session.execute(statements[0]).df()
-    except duckdb.Error as error:
-        raise OdanonError(f"DuckDB does not accept the query: {str(error).splitlines()[0]}") from None
-
-
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

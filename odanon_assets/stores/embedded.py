@@ -38,8 +38,9 @@ from odanon_assets.lake.files import (
 )
 from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
 from odanon_assets.stores.answers.shapes import crosswalk_over
+from odanon_assets.stores.answers.sql import answer
 from odanon_assets.stores.bundle import Bundle, check_bundle, check_name
-from odanon_assets.stores.duck import answer, session_over
+from odanon_assets.stores.duck import session_over
 from odanon_assets.stores.history import WHO, Entry, entry_of, key_of, releases_of, standing_of
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
@@ -230,8 +231,15 @@ class EmbeddedStore:
         """A DuckDB session with the views `flows`, `zones`, `weights`, `tiles`, `releases`, `metrics` and `windows` over everything published."""
         return session_over(self.releases(), self._every_window())
 
-    def query(self, sql: str) -> pd.DataFrame:
-        return self._steady(lambda folders: answer(folders, self._every_window(), sql))
+    def query(self, sql: str, product: str | None = None, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        return self._steady(lambda folders: self._answer(folders, sql, product, areas), product)
+
+    def _answer(self, folders: list[Path], sql: str, product: str | None, areas: "GeoDataFrame | None") -> pd.DataFrame:
+        windows = [each for each in self._every_window() if product in (None, each[0])]
+        releases: dict[str, list[Path]] = {}
+        for folder in folders:
+            releases.setdefault(folder.parent.parent.name, []).append(folder)
+        return answer(releases, windows, sql, areas)
 
     def _steady(self, ask: Callable[[list[Path]], _Answer], product: str | None = None) -> _Answer:
         """The answer to a question on the visible releases, asked again if one of them was taken away meanwhile."""

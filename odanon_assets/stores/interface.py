@@ -127,8 +127,12 @@ class Store(Protocol):
     def audit_log(self) -> pd.DataFrame:
         """Every act in order (AUDIT_COLUMNS)."""
 
-    def query(self, sql: str) -> pd.DataFrame:
-        """The answer to one reading query on flows, zones, releases, metrics and windows (with their standing)."""
+    def query(self, sql: str, product: str | None = None, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        """The answer to one reading query on flows, zones, releases, metrics, windows (with their standing) and months.
+
+        With a `product`, the views show that one alone. `areas`, by their index, can be read as the table areas (name, geometry).
+        The functions flow, matrix and profile answer what the methods of these names do.
+        """
 
     def flow(
         self,

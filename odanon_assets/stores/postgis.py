@@ -14,9 +14,10 @@ from odanon.reconstruct.prior import no_tiles
 from odanon.reconstruct.readings import AUTO, EVEN, TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
+from odanon_assets.stores.answers.session import query_in
 from odanon_assets.stores.answers.tables import flow_in, matrix_in, profile_in
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
-from odanon_assets.stores.database import address_of, execute, reading, transaction
+from odanon_assets.stores.database import address_of, execute, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
     LEDGER_COLUMNS,
@@ -38,16 +39,6 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from shapely.geometry.base import BaseGeometry
     from sqlalchemy import Connection
-
-
-_ASK = """
-DO $$
-DECLARE answer refcursor := 'odanon_answer';
-BEGIN
-    OPEN answer FOR EXECUTE current_setting('odanon.query');
-END
-$$
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,14 +244,8 @@ class PostgisStore:
             rows = execute(connection, f"SELECT {', '.join(AUDIT_COLUMNS)} FROM work.audit_log ORDER BY entry_no").all()
         return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS)).astype({"window_start": "str"})
 
-    def query(self, sql: str) -> pd.DataFrame:
-        with reading(self.url) as connection:
-            execute(connection, "SET LOCAL search_path = published, odanon, public")
-            execute(connection, "SELECT set_config('odanon.query', :sql, true)", {"sql": sql})
-            # A cursor takes one query that gives rows: whoever adds a COMMIT cannot leave the read-only transaction.
-            execute(connection, _ASK)
-            result = execute(connection, "FETCH ALL FROM odanon_answer")
-            return pd.DataFrame(result.all(), columns=list(result.keys()))
+    def query(self, sql: str, product: str | None = None, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        return query_in(self.url, sql, product, areas)
 
     def flow(
         self,

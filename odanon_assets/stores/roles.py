@@ -45,6 +45,7 @@ TABLES: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
     "published.readings": (_READ, _READ, _READ),
     "published.releases": (_READ, _READ, _READ),
     "published.metrics": (_READ, _READ, _READ),
+    "published.months": (_READ, _READ, _READ),
     "published.bins": (_READ, _READ, _READ),
     "published.daily_means": (_READ, _READ, _READ),
     "published.desire_lines": (_READ, _READ, _READ),

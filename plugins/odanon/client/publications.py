@@ -63,9 +63,12 @@ class Publications:
             raise OdanonError(f"there is no published product {product!r}; there is {', '.join(known) or 'none'}")
         return PublishedProduct(self._store, product)
 
-    def sql(self, query: str) -> pd.DataFrame:
-        """The answer to one reading query on flows, zones, releases, metrics, windows, bins and daily_means."""
-        return self._store.query(query)
+    def sql(self, query: str, areas: "GeoDataFrame | None" = None) -> pd.DataFrame:
+        """The answer to one reading query on flows, zones, releases, metrics, windows, bins, daily_means and months.
+
+        `areas`, by their index, can be read as the table areas (name, geometry): "select * from matrix('areas')".
+        """
+        return self._store.query(query, None, areas)
 
 
 class PublishedProduct:
@@ -122,6 +125,14 @@ class PublishedProduct:
     def months(self) -> list[str]:
         """The months in which published windows begin, such as 2026-03."""
         return sorted({f"{day:%Y-%m}" for day in self.windows})
+
+    def month(self, month: str) -> pd.DataFrame:
+        """The rows of the windows that begin in a month, such as 2026-03, added up by local clock; `windows` says over how many."""
+        if month not in self.months():
+            raise OdanonError(f"{self.name} has no published window in {month!r}; `months()` lists those that have")
+        told = f"SELECT * FROM months WHERE product = {_quoted(self.name)} AND month = DATE '{month}-01'"
+        keys = ["since", "until", "segment", "origin_zone", "destination_zone", "kind"]
+        return self._store.query(told).sort_values(keys, ignore_index=True)
 
     def flow(
         self,

@@ -78,7 +78,8 @@ class Places:
         total, regions = self.total, Regions.measured(self.around, whole)
         # A row of a segment carries its part of what the place itself spreads; the first one what the rest around it does not.
         own = regions.density(total) * whole
-        spread = own[self.of_row] * (self.trips / total[self.of_row])
+        part = np.divide(self.trips, total[self.of_row], out=np.zeros(len(self.trips)), where=total[self.of_row] > 0)
+        spread = own[self.of_row] * part
         spread[self.first] += regions.layered(total) * whole - own
         return spread
 

@@ -76,12 +76,39 @@ SELECT r.product, r.window_start, r.release_id, r.release_no, r.reading, r.readi
 FROM published.release r JOIN published.release_window w USING (release_no) WHERE NOT w.purged;
 COMMENT ON VIEW published.readings IS 'How each visible release may be read, and which of these ways its manifest calls the better.';
 
+CREATE VIEW published.months AS
+SELECT f.product, date_trunc('month', f.window_start)::date AS month, f.since, f.until, f.segment, o.zone_id AS origin_zone,
+       d.zone_id AS destination_zone, f.kind, f.trips, f.spread, f.windows
+FROM (
+    SELECT v.product, min(v.window_start) AS window_start, c.since, c.until, v.segment, v.origin_no, v.destination_no, v.kind,
+           sum(v.trips)::bigint AS trips, sum(v.spread) AS spread, count(DISTINCT v.window_start)::integer AS windows
+    FROM published.visible_flow v
+    JOIN (
+        SELECT r.release_no, t.time_start, t.time_end, to_char(t.time_start AT TIME ZONE z.zone, 'HH24:MI') AS since,
+               replace(to_char(t.time_end AT TIME ZONE z.zone, 'HH24:MI'), '00:00', '24:00') AS until
+        FROM published.release r
+        JOIN published.flow_time t USING (release_no)
+        CROSS JOIN LATERAL (SELECT coalesce(r.manifest::jsonb ->> 'timezone', 'UTC')) AS z (zone)
+    ) c ON c.release_no = v.release_no AND c.time_start = v.time_start AND c.time_end IS NOT DISTINCT FROM v.time_end
+    GROUP BY v.product, date_trunc('month', v.window_start), c.since, c.until, v.segment, v.origin_no, v.destination_no, v.kind
+) f
+JOIN published.zone o ON o.zone_no = f.origin_no
+JOIN published.zone d ON d.zone_no = f.destination_no;
+COMMENT ON VIEW published.months IS
+    'Sums of the rows of windows that begin in a month, by local clock; an area of the same name and another shape is another row.';
+
 DO $$
 DECLARE
     rel text; col text;
     said constant jsonb := '{
         "product": "Name of the data product.",
         "window_start": "First local day of the window.",
+        "month": "First day of the month in which the windows begin.",
+        "kind": "flow, or rest: the trips between its zones that no finer row counts.",
+        "trips": "Trips of these windows: a lower bound where areas were joined or left out on a day.",
+        "windows": "In how many windows the row was published.",
+        "origin_zone": "Zone where the trips start.",
+        "destination_zone": "Zone where the trips end.",
         "release_id": "Name of the release.",
         "release_no": "Number of the release.",
         "reading": "even, or fitted where the manifest calls that the better one.",
@@ -90,8 +117,8 @@ DECLARE
         "parted": "Whether parts tell the spreads of single segments.",
         "time_start": "Where it starts; of a bin of a longer window, on the day that it is named after.",
         "time_end": "Where it ends; null in rows that are older than ends.",
-        "since": "Second of the local day at which it starts.",
-        "until": "Second of the local day at which it ends.",
+        "since": "Local time of the day at which it starts, in seconds; of months, as hours and minutes.",
+        "until": "Local time of the day at which it ends, likewise.",
         "days": "How many days it adds up.",
         "of_days": "Which share of these days are Mondays, ..., Sundays, working days, Sundays and holidays.",
         "seconds": "How long it is on all its days.",
@@ -102,12 +129,29 @@ DECLARE
         "spread_fitted": "As spread, with shares of the fitted weights of both zones; null without that reading.",
         "spread_prior": "As spread, with shares of the prior weights of both zones; null without that reading."}';
 BEGIN
-    FOREACH rel IN ARRAY ARRAY['piece', 'pieces', 'flow_time', 'flow_times', 'part', 'parts', 'readings'] LOOP
+    FOREACH rel IN ARRAY ARRAY['piece', 'pieces', 'flow_time', 'flow_times', 'part', 'parts', 'readings', 'months'] LOOP
         FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = ('published.' || rel)::regclass AND attnum > 0 LOOP
             EXECUTE format('COMMENT ON COLUMN published.%I.%I IS %L', rel, col, said ->> col);
         END LOOP;
     END LOOP;
 END $$;
+
+CREATE OR REPLACE FUNCTION odanon.the_product(name text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+DECLARE
+    chosen text := coalesce(name, nullif(current_setting('odanon.product', true), ''));
+    known text[];
+BEGIN
+    IF chosen IS NOT NULL THEN
+        RETURN chosen;
+    END IF;
+    SELECT array_agg(DISTINCT product) INTO known FROM published.readings;
+    IF cardinality(known) > 1 THEN
+        RAISE EXCEPTION 'several products are published; name one, such as product => my-city'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN known[1];
+END $$;
+COMMENT ON FUNCTION odanon.the_product(text) IS 'The named product, that of the setting odanon.product, or the only one.';
 
 CREATE FUNCTION odanon.time_zone(name text) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT coalesce((SELECT r.manifest ->> 'timezone' FROM published.releases r WHERE r.product = name
@@ -503,7 +547,7 @@ END $$;
 COMMENT ON FUNCTION odanon.flow(geometry, geometry, timestamptz, timestamptz, text, text, text, text, text, text) IS
     'Trips between two drawn areas from since to until: low is certain, high is possible, and estimate takes of every row its share of areas and time. exact: low by estimate. reading: even spreads rows over the ground of their zones, fitted and prior by weights, auto as the manifest of each release says. segment: rows of one segment. days: working, saturday, sunday_holiday, or monday to sunday. clock: a span of the local clock such as 07:00-09:00. month: 2026-03 in place of since and until; without any of them, all that is published.';
 
-CREATE FUNCTION odanon.matrix(areas regclass, id_column name, geometry_column name, since timestamptz DEFAULT NULL,
+CREATE FUNCTION odanon.matrix(areas regclass, id_column name DEFAULT 'name', geometry_column name DEFAULT 'geometry', since timestamptz DEFAULT NULL,
                               until timestamptz DEFAULT NULL, product text DEFAULT NULL, reading text DEFAULT 'auto',
                               segment text DEFAULT NULL, days text DEFAULT NULL, clock text DEFAULT NULL, month text DEFAULT NULL)
 RETURNS TABLE (origin text, destination text, low double precision, estimate double precision, high double precision,

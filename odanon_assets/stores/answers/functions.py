@@ -1,0 +1,174 @@
+"""`flow`, `matrix` and `profile` in the SQL of the embedded store, as the PostGIS store has them."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from importlib.metadata import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from odanon.errors import OdanonError
+from odanon.model.when import When, clock_of, month_of
+from odanon.model.when.clock import pieces_of
+from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
+from odanon_assets.stores.duck import manifest_of
+from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_EXTENSION = "duckdb-extension-spatial"
+# What is asked, with the names, types and defaults of its arguments.
+_WHEN = (
+    ("since", "TIMESTAMPTZ", "NULL"),
+    ("until", "TIMESTAMPTZ", "NULL"),
+    ("product", "VARCHAR", "NULL"),
+    ("reading", "VARCHAR", "'auto'"),
+    ("segment", "VARCHAR", "NULL"),
+    ("days", "VARCHAR", "NULL"),
+    ("clock", "VARCHAR", "NULL"),
+    ("month", "VARCHAR", "NULL"),
+)
+_STEP = (("step", "INTERVAL", "INTERVAL 1 HOUR"), ("along", "VARCHAR", "'even'"))
+_NUMBERS = ("low", "estimate", "high", "exact")
+_SHAPES = "ST_AsWKB(origin)::BLOB, ST_AsWKB(destination)::BLOB"
+_LISTED = "(SELECT list({}) FROM (SELECT COLUMNS(c -> c = {}) AS told FROM query_table(areas)))"
+
+
+def load_spatial(session: "DuckDBPyConnection") -> None:
+    """The functions ST_... of DuckDB's extension, which comes as a package of its own."""
+    found = [path for path in files(_EXTENSION) or () if path.name.endswith(".duckdb_extension")]
+    where = str(found[0].locate()).replace("'", "''")
+    session.execute(f"LOAD '{where}'")
+
+
+def add_functions(session: "DuckDBPyConnection", releases: dict[str, list[Path]]) -> None:
+    """Add them for what products have published, given the folders of their releases in order of windows."""
+    import shapely
+    from geopandas import GeoSeries
+
+    # Libraries of projections fail on the threads of DuckDB: questions are answered on one of Python's own.
+    worker = ThreadPoolExecutor(1, "odanon-answers")
+
+    def flow(origin: bytes, destination: bytes, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        folders, when, reading, segment = _question(releases, **asked)
+        found = flow_over(folders, (_shape(origin), _shape(destination)), when, reading, segment)
+        return [found._asdict()]
+
+    def matrix(names: list[str], shapes: list[bytes], asked: dict[str, Any]) -> list[dict[str, Any]]:
+        folders, when, reading, segment = _question(releases, **asked)
+        if len({*names}) < len(names):
+            raise OdanonError("two drawn areas have the same name; give every area its own")
+        drawn = GeoSeries([_shape(each) for each in shapes], index=names, crs="EPSG:4326")
+        return _rows(matrix_over(folders, drawn, when, reading, segment))
+
+    def profile(origin: bytes, destination: bytes, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        step, along = asked.pop("step"), asked.pop("along")
+        folders, when, reading, segment = _question(releases, **asked)
+        ends = _shape(origin), _shape(destination)
+        return _rows(profile_over(folders, ends, when, step, reading, along, segment))
+
+    def _shape(told: bytes) -> Any:
+        if told is None:
+            raise OdanonError("a drawn area is not a polygon; draw polygons only")
+        return shapely.from_wkb(bytes(told))
+
+    numbers = ", ".join(f"{name} DOUBLE" for name in _NUMBERS)
+    _add(session, worker, flow, ["BLOB", "BLOB"], numbers, "origin, destination", _SHAPES, ())
+    listed = (
+        _LISTED.format("told::VARCHAR", "id_column") + ", " + _LISTED.format("ST_AsWKB(told)::BLOB", "geometry_column")
+    )
+    _add(
+        session,
+        worker,
+        matrix,
+        ["VARCHAR[]", "BLOB[]"],
+        ", ".join(f"{name} {'VARCHAR' if name in MATRIX_COLUMNS[:2] else 'DOUBLE'}" for name in MATRIX_COLUMNS),
+        "areas, id_column := 'name', geometry_column := 'geometry'",
+        listed,
+        (),
+    )
+    _add(
+        session,
+        worker,
+        profile,
+        ["BLOB", "BLOB"],
+        ", ".join(f"{name} {'TIMESTAMPTZ' if name in PROFILE_COLUMNS[:2] else 'DOUBLE'}" for name in PROFILE_COLUMNS),
+        "origin, destination",
+        _SHAPES,
+        _STEP,
+    )
+
+
+def _add(
+    session: "DuckDBPyConnection",
+    worker: ThreadPoolExecutor,
+    function: Callable[..., list[dict[str, Any]]],
+    kinds: list[str],
+    columns: str,
+    named: str,
+    given: str,
+    more: tuple[tuple[str, str, str], ...],
+) -> None:
+    """A table function whose arguments have names; what does the work has another name."""
+    # In the order in which PostGIS has them: the step comes after since and until.
+    name, asked = function.__name__, [*_WHEN[:2], *more[:1], *_WHEN[2:4], *more[1:], *_WHEN[4:]]
+    question = f"STRUCT({', '.join(f'{each} {kind}' for each, kind, _ in asked)})"
+    kinds = [*kinds, question]
+
+    def asked_elsewhere(first: Any, second: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
+        return worker.submit(function, first, second, told).result()
+
+    session.create_function(f"odanon_{name}", asked_elsewhere, kinds, f"STRUCT({columns})[]", null_handling="special")
+    arguments = ", ".join(f"{each} := {default}" for each, _, default in asked)
+    values = ", ".join(f"{each} := {each}::{kind}" for each, kind, _ in asked)
+    session.execute(
+        f"CREATE MACRO {name}({named}, {arguments}) AS TABLE"
+        f" SELECT unnest(odanon_{name}({given}, struct_pack({values})), recursive := true)"
+    )
+
+
+def _question(
+    releases: dict[str, list[Path]],
+    since: datetime | None,
+    until: datetime | None,
+    product: str | None,
+    reading: str,
+    segment: str | None,
+    days: str | None,
+    clock: str | None,
+    month: str | None,
+) -> tuple[list[Path], When, str, str | None]:
+    """The folders that are asked, and what is asked of them."""
+    if product is None and len(releases) > 1:
+        raise OdanonError("several products are published; name one, such as product => 'my-city'")
+    folders = releases.get(next(iter(releases)) if product is None else product, []) if releases else []
+    span = _span(folders, since, until, month)
+    return folders, When(*span, days, clock_of(clock) if clock is not None else None), reading, segment
+
+
+def _span(
+    folders: list[Path], since: datetime | None, until: datetime | None, month: str | None
+) -> tuple[datetime, datetime]:
+    """From since to until, a month, or all that is published."""
+    if month is not None:
+        if since is not None or until is not None:
+            raise OdanonError("a month stands for since and until; give the one or the others")
+        last = manifest_of(folders[-1]) if folders else {}
+        return month_of(month, ZoneInfo(last.get("timezone") or "UTC"))
+    if since is not None and until is not None:
+        return since, until
+    pieces = [piece for folder in folders for piece in pieces_of(manifest_of(folder))]
+    first = since or min((piece.start for piece in pieces), default=until)
+    last_one = until or max((piece.end for piece in pieces), default=since)
+    if first is None or last_one is None or last_one <= first:
+        raise OdanonError("nothing is published in the time asked for; `windows` lists what is")
+    return first, last_one
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """Rows as DuckDB takes them, without a number where there is none."""
+    told = table.astype("object").where(table.notna(), None)
+    found: list[dict[str, Any]] = told.to_dict("records")
+    return found
