@@ -1,0 +1,195 @@
+"""Ten questions of analysts on published green taxis, with the truth beside; and bounds of random questions.
+
+Run it with `python tests/bench/bench_analysts.py`. Truth is of what was published: the trips that some row counts. It must lie between the
+bounds whatever is asked; the benchmark fails if it once does not.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import gate_town as gate
+import green_taxis as taxis
+from bundles import accept
+from postgis_server import postgis_server
+
+import odanon
+from odanon.api import PublishedProduct
+from odanon_assets.stores import schema
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.postgis import PostgisStore
+
+DATA = Path(os.environ.get("ODANON_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
+TIMES, AREAS = 50, 10  # of random questions: times, and areas whose pairs are asked at each
+
+
+def days(first: date, number: int) -> list[date]:
+    return [first + timedelta(days=n) for n in range(number)]
+
+
+PRODUCTS: dict[str, tuple[list[date], str, dict[str, Any]]] = {
+    "green-taxi": (days(date(2023, 2, 1), 59), "month", taxis.MONTHS),
+    "green-taxi-weeks": (days(date(2023, 1, 2), 28), "week", taxis.WEEKS),
+    "green-taxi-days": (days(date(2022, 1, 3), 14), "day", taxis.DAYS),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The trips of a product, and which of them its rows count."""
+
+    trips: pd.DataFrame  # departure, origin, destination, told
+
+    def between(self, origin: set[str], destination: set[str], **when: Any) -> int:
+        """Trips that rows count from some taxi zones to others."""
+        some = self.during(**when)
+        return int((some["told"] & some["origin"].isin(origin) & some["destination"].isin(destination)).sum())
+
+    def during(
+        self,
+        since: str | None = None,
+        until: str | None = None,
+        month: str | None = None,
+        days: str | None = None,
+        clock: str | None = None,
+    ) -> pd.DataFrame:
+        """Trips at some time, told as the client is."""
+        local = self.trips["departure"].dt.tz_localize(None)
+        inside = pd.Series(True, index=local.index)
+        if since is not None:
+            inside &= local >= pd.Timestamp(since)
+        if until is not None:
+            inside &= local < pd.Timestamp(until)
+        if month is not None:
+            inside &= local.dt.strftime("%Y-%m") == month
+        if days is not None:
+            inside &= (local.dt.day_name().str.lower() == days) | (local.dt.weekday.map(taxis.day_type) == days)
+        if clock is not None:
+            (first, last), at = clock.split("-"), local.dt.strftime("%H:%M")
+            inside &= (at >= first) & (at < last) if first < last else (at >= first) | (at < last)
+        return self.trips[inside]
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A product in a store, and its truth."""
+
+    product: PublishedProduct
+    truth: Truth
+    places: geopandas.GeoDataFrame
+
+    def area(self, zones: set[str]) -> Any:
+        return self.places.loc[sorted(zones)]
+
+
+@contextmanager
+def published(folder: Path) -> Iterator[tuple[dict[str, Truth], dict[str, Any]]]:
+    """The truth of all products, and where readers find them: in a folder, and in a private database."""
+    for part in ("data", "pipelines"):
+        (folder / part).mkdir()
+    os.environ |= gate.SECRET | {"ODANON_ROOT": str(folder / "data"), "ODANON_PRODUCTS": str(folder / "pipelines")}
+    with postgis_server() as url:
+        schema.init(url)
+        stores, truths = (EmbeddedStore(folder / "data"), PostgisStore(url)), {}
+        for name, (some, window, od) in PRODUCTS.items():
+            began = time.process_time()
+            trips = taxis.trips(DATA, some)
+            told = np.zeros(len(trips), dtype=bool)
+            for bundle in taxis.bundles(taxis.product(DATA, folder, name, some, window, od), some):
+                owner = taxis.counted(trips, bundle)
+                assert (np.bincount(owner[owner >= 0], minlength=len(bundle.flows)) == bundle.flows["trips"]).all()
+                told |= owner >= 0
+                for store in stores:
+                    store.publish(bundle, accept)
+            truths[name] = Truth(trips.assign(told=told))
+            print(
+                f"{name}: {len(some)} days, {len(trips):,} trips, {told.sum():,} of them told;"
+                f" {time.process_time() - began:.0f} CPU s",
+                flush=True,
+            )
+        yield truths, {"embedded": odanon.open(folder / "data"), "postgis": odanon.open(url)}
+
+
+def random_times(name: str, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Whole windows, and any other hours, days of a type and spans of the clock."""
+    some, _, _ = PRODUCTS[name]
+    types = ["working", "saturday", "sunday_holiday", "monday", "sunday", None, None, None]
+    for number in range(TIMES):
+        hours = np.sort(rng.choice(24 * len(some), 2, replace=False))
+        since, until = (pd.Timestamp(some[0]) + pd.Timedelta(hours=int(at)) for at in hours)
+        when: dict[str, Any] = {"since": str(since), "until": str(until)} if number % 2 else {}
+        when["days"] = types[rng.integers(len(types))]
+        if rng.random() < 0.5:
+            first, last = rng.choice(24, 2, replace=False)
+            when["clock"] = f"{first:02}:00-{last:02}:00"
+        yield {key: value for key, value in when.items() if value is not None}
+
+
+def random_areas(places: geopandas.GeoDataFrame, rng: np.random.Generator) -> list[set[str]]:
+    """Single taxi zones, neighbourhoods of several, and boroughs."""
+    centre = places.geometry.to_crs("EPSG:2263").centroid
+    found = []
+    for number in range(AREAS):
+        middle = centre.iloc[rng.integers(len(centre))]
+        if number == 0:
+            found.append(set(places.index[places["Borough"] == rng.choice(["Manhattan", "Queens", "Brooklyn"])]))
+        else:
+            near = centre.distance(middle).sort_values(kind="stable").index
+            found.append(set(near[: rng.integers(1, 60)]))
+    return found
+
+
+def coverage(published: Published, name: str, store: str, seed: int) -> list[dict[str, Any]]:
+    """Random questions whose truth lies outside of their bounds."""
+    rng, missed, asked, seconds = np.random.default_rng(seed), [], 0, 0.0
+    for when in random_times(name, rng):
+        areas = random_areas(published.places, rng)
+        shapes = [published.area(zones).union_all() for zones in areas]
+        drawn = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:4326")
+        began = time.perf_counter()
+        table = published.product.matrix(drawn, **when).astype({"origin": int, "destination": int})
+        seconds += time.perf_counter() - began
+        bounds = table.set_index(["origin", "destination"])
+        some = published.truth.during(**when)
+        some = some[some["told"]]
+        ends = [[some[side].isin(zones).to_numpy() for zones in areas] for side in ("origin", "destination")]
+        for pair in np.ndindex(AREAS, AREAS):
+            truth = int((ends[0][pair[0]] & ends[1][pair[1]]).sum())
+            low, estimate, high = bounds.loc[pair, ["low", "estimate", "high"]] if pair in bounds.index else (0, 0, 0)
+            asked += 1
+            if not low <= truth <= high or not low <= estimate <= high:
+                missed.append({**when, "low": low, "estimate": estimate, "high": high, "truth": truth})
+    print(f"{name:16} {store:9} {asked:6,} pairs {len(missed):6,} outside {seconds / TIMES:6.2f} s a matrix", flush=True)
+    return missed
+
+
+def main() -> int:
+    if not DATA.is_dir():
+        print(f"the real data are not at {DATA}; set ODANON_SHARED_DATA")
+        return 0
+    places, wrong = taxis.places(DATA), []
+    with tempfile.TemporaryDirectory() as folder, published(Path(folder)) as (truths, opened):
+        for name, truth in truths.items():
+            for store, all_products in opened.items():
+                missed = coverage(Published(all_products[name], truth, places), name, store, seed=1)
+                if missed:
+                    print(pd.DataFrame(missed).head(10).to_string())
+                wrong += missed
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
