@@ -172,7 +172,9 @@ def coverage(published: Published, name: str, store: str, seed: int) -> list[dic
             asked += 1
             if not low <= truth <= high or not low <= estimate <= high:
                 missed.append({**when, "low": low, "estimate": estimate, "high": high, "truth": truth})
-    print(f"{name:16} {store:9} {asked:6,} pairs {len(missed):6,} outside {seconds / TIMES:6.2f} s a matrix", flush=True)
+    print(
+        f"{name:16} {store:9} {asked:6,} pairs {len(missed):6,} outside {seconds / TIMES:6.2f} s a matrix", flush=True
+    )
     return missed
 
 

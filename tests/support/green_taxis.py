@@ -26,7 +26,11 @@ from odanon_assets.stores.bundle import Bundle
 
 ZONE = "America/New_York"
 # Months whose rows are as long as their trips need, weeks and days whose rows are of one bin each.
-MONTHS = {"bin": ["00:00", "06:00", "07:00", "09:00", "12:00", "16:00", "19:00"], "day_types": "working", "time": "adaptive"}
+MONTHS = {
+    "bin": ["00:00", "06:00", "07:00", "09:00", "12:00", "16:00", "19:00"],
+    "day_types": "working",
+    "time": "adaptive",
+}
 WEEKS = {"bin": "24h"}
 DAYS = {"bin": ["00:00", "06:00", "10:00", "15:00", "19:00"]}
 
