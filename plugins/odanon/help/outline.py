@@ -37,6 +37,8 @@ class _Outline:
         self.name, self.known = name, known
         self.names: dict[str, Any] = {"__name__": name}
         self.source = source_of(name)
+        for method in (node for node in ast.walk(self.source) if isinstance(node, ast.ClassDef) for node in node.body):
+            _forget_types(method)
         self.binding = {bound: statement for statement in self.source.body for bound in _bound(statement)}
         self.asked: set[tuple[str, bool]] = set()
 
@@ -80,11 +82,7 @@ class _Outline:
 def _bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives a value."""
     match statement:
-        case ast.FunctionDef(name=name):
-            yield name
-        case ast.ClassDef(name=name):
-            for method in (each for each in statement.body if isinstance(each, ast.FunctionDef)):
-                _forget_types(method)
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
@@ -95,8 +93,10 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield name
 
 
-def _forget_types(method: ast.FunctionDef) -> None:
+def _forget_types(method: ast.stmt) -> None:
     """Nobody asks for the types of methods, which may be those of large packages."""
+    if not isinstance(method, ast.FunctionDef):
+        return
     method.returns = None
     for argument in ast.walk(method.args):
         if isinstance(argument, ast.arg):

@@ -169,7 +169,7 @@ def test_matrices_of_a_window_share_the_budget():
 def test_without_opendp_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     town = people(20)
-    with pytest.raises(OdanonError, match=r"pip install odanon\[dp\]"):
+    with pytest.raises(OdanonError, match=r"pip install 'odanon\[dp\]'"):
         UserDp().anonymize(town.od, town.tree, town.tree)
 
 
