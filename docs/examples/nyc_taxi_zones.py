@@ -20,7 +20,7 @@ options = asked(
 zones = options.data / "nyc_taxi_zones" / "taxi_zones.shp"
 trips = pd.read_parquet(options.data / "nyc_green_taxi" / "trips.parquet", columns=["t_start", "o_zone", "d_zone"])
 start = trips["t_start"].dt
-mornings = trips[start.hour.between(7, 9) & (start.dayofweek < 5)]
+mornings = trips[start.hour.between(7, 9) & (start.day_of_week < 5)]
 if options.sample:
     mornings = mornings.sample(min(options.sample, len(mornings)), random_state=1)
 print(f"{len(mornings):,} of {len(trips):,} trips start on a working morning")

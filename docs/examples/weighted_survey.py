@@ -6,6 +6,8 @@ Working days of a sample of Melbourne's survey, between municipalities under the
 five participants behind it, and these stand for at least five times as many people as a participant does on average.
 """
 
+import json
+
 import pandas as pd
 from example import asked, odanon
 
@@ -41,7 +43,7 @@ promise = ["--unit", "population", "-k", K, "--set", f"k_population={people:.0f}
 columns = ["--person", "person", "--weight", "weight", "--hierarchy", options.out / "regions.csv"]
 odanon("anonymize", options.out / "trips.csv", *columns, *promise, "--out", options.out / "release")
 
-flows = pd.read_parquet(options.out / "release" / "flows.parquet")
-print(
-    f"\nthe fewest participants in a row: {flows['persons'].min()}; the least people they stand for: {flows['weight'].min():,.0f}"
-)
+# What is handed out has rounded weights, so that nobody's own can be read off; release.json, to keep, has the exact figures.
+figures = json.loads((options.out / "release" / "release.json").read_text())["metrics"]
+fewest, least = figures["min_persons"], figures["min_weight"]
+print(f"\nbehind every row: {fewest:.0f} participants or more, who stand for {least:,.0f} people or more")
