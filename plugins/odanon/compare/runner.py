@@ -45,9 +45,11 @@ def _run_case(plan: Plan, case: Case) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         message = f"no result within {plan.time_limit_s:,.0f} s; give it more with --time-limit"
         result = {**json.loads(job_file.read_text()), "status": "timed out", "message": message}
+        shutil.rmtree(plan.release(case), ignore_errors=True)  # written, and stopped before it was measured
         path.write_text(json.dumps(result))
         return result
     if not path.exists():
+        shutil.rmtree(plan.release(case), ignore_errors=True)
         return {**json.loads(job_file.read_text()), "status": "failed", "message": _failure(done)}
     return json.loads(path.read_text())
 

@@ -16,7 +16,7 @@ from odanon.report.compare_squares import Areas, as_they_are, in_squares
 from odanon.report.encode import rings_of, zones_in_use
 from odanon.report.page import script_json
 
-_FOR_OUTLINES = 0.4  # of the room; flows have the rest
+_FOR_OUTLINES = 0.5  # of the room; flows have the rest
 _ACROSS = (96, 64, 48, 32, 24, 16, 12, 8)  # squares side by side, where the areas themselves find no room
 _PER_AREA = 100  # bytes of a map for each of its areas: its number, its trips and a few flows
 _LONGEST_NAME = 80

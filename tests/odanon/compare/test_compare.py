@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
 
 import h3
 import numpy as np
@@ -13,10 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from odanon import cli
+from odanon.compare import runner
 from odanon.compare.page import comparison_page
 from odanon.compare.plan import Plan, cases
 from odanon.compare.runner import run_plan, tidy
-from odanon.compare.worker import warm_up
+from odanon.compare.worker import main, warm_up
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
@@ -84,6 +86,28 @@ def test_a_case_beyond_the_time_limit_is_reported_and_tried_again(table: TableIn
     assert {result["status"] for result in run_plan(short)} == {"timed out"}
     longer = plan(table, tmp_path / "out", "atg-soft")
     assert {result["status"] for result in run_plan(longer)} == {"done", "refused"}
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_case_that_ends_after_its_release_was_written_leaves_none(
+    table: TableInput, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """The time limit, or the system for want of memory, stops the process between the release and its figures."""
+
+    def stopped(command: list[str], **_: object) -> CompletedProcess[str]:
+        main(command[-1])
+        Path(command[-1]).with_name("result.json").unlink()
+        if late:
+            raise TimeoutExpired(command, 300)
+        return CompletedProcess(command, -9, "", "")
+
+    monkeypatch.setattr(runner.subprocess, "run", stopped)
+    planned = Plan(table, cases("uniform", "5", "persons", 0.1), tmp_path / "out", 300)
+    compared = tidy(list(run_plan(planned)))
+    assert compared["status"].tolist() == ["timed out" if late else "failed"]
+    assert not planned.release(planned.cases[0]).exists()
+    page = comparison_page(planned, compared, table.load())
+    assert ("timed out: no result within 300 s" in page) is late
 
 
 def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) -> None:
