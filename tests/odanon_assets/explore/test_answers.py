@@ -107,6 +107,12 @@ def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: d
     assert len(told["zones"]["id"]) == len({end for o, d, _ in expected for end in (o, d)})
 
 
+def test_many_releases_give_the_same_map(client: TestClient, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "_FEW", 0)
+    many = mapped.flows(odanon.open(place), {"product": "town"}, WhenAsked())
+    assert many == answered(client, "flows")
+
+
 def test_the_largest_flows_are_sent_and_the_others_counted(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     published = odanon.open(place)
     every = mapped.flows(published, {"product": "town"}, WhenAsked())
