@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,9 @@ def test_the_command_says_where_it_listens_and_ends_with_what_it_started(root: P
             assert address.startswith("http://127.0.0.1:")
             with urllib.request.urlopen(f"{address}api/products", timeout=30) as answer:
                 assert {line["name"] for line in json.load(answer)["products"]} == {"town", "gone"}
+            elsewhere = urllib.request.Request(f"{address}api/products", headers={"Host": "elsewhere.example"})
+            with pytest.raises(urllib.error.HTTPError, match="400"):
+                urllib.request.urlopen(elsewhere, timeout=30)
             with urllib.request.urlopen(address, timeout=30) as answer:
                 assert answer.read().startswith(b"<!doctype html>")
         finally:
