@@ -94,7 +94,7 @@ class Town:
         parts = [split.assign(segment="F", trips=half), split.assign(segment="M", trips=split["trips"] - half)]
         flows = pd.concat([*parts, told.drop(index=split.index).assign(segment="all")], ignore_index=True)
         flows = flows.astype({"time_start": "datetime64[us, UTC]", "time_end": "datetime64[us, UTC]"})
-        zones = _zones(sorted({*flows["origin_zone"], *flows["destination_zone"]}))
+        zones = zones_of(sorted({*flows["origin_zone"], *flows["destination_zone"]}))
         times = Times.of([(start + timedelta(hours=n), start + timedelta(hours=n + 1)) for n in range(BINS)])
         base = bundle(product="told", day=self.day, zones=zones)
         flows = flows.assign(
@@ -166,7 +166,7 @@ def drawn(tiles: list[int]) -> shapely.Geometry:
     return shapely.union_all([SQUARES[tile] for tile in tiles])
 
 
-def _zones(names: list[str]) -> geopandas.GeoDataFrame:
+def zones_of(names: list[str]) -> geopandas.GeoDataFrame:
     """In no order that tells which lies in which."""
     node = {str(label): number for number, label in enumerate(TREE.label)}
     inside = [list(range(TREE.tile_start[node[name]], TREE.tile_end[node[name]])) for name in names]
