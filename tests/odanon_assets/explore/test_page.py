@@ -370,3 +370,22 @@ def test_a_base_map_lies_where_the_ground_is(root, browser, tmp_path):
         middle = browser.run("odanon.ground.map.view().size.width / 2")
         assert middle - 2 <= min(found) <= max(found) <= middle + 2
         assert "Base map: Lines." in browser.text("#foot")
+
+
+def test_an_overtaken_question_is_given_up_and_a_failed_one_asked_again(look):
+    page = look()
+    before = page.given_up
+    first, second = ({"since": f"2026-03-0{day}", "until": f"2026-03-0{day + 1}"} for day in (2, 3))
+    page.run(f"odanon.choose({{a: {json.dumps(first)}}}); odanon.choose({{a: {json.dumps(second)}}})")
+    page.until(IDLE)
+    assert page.text("#panel-text").startswith("3 Mar 2026: ")
+    assert page.given_up > before
+    speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.told("Network.emulateNetworkConditions", offline=True, **speed)
+    page.run(f"odanon.choose({{a: {json.dumps(first)}}})")
+    assert "does not answer" in page.until("document.querySelector('#panel-text.problem')?.innerText")
+    page.told("Network.emulateNetworkConditions", offline=False, **speed)
+    page.complaints.clear()  # the browser notes that there is no network
+    page.press("#panel-text button")
+    page.until(IDLE)
+    assert page.text("#panel-text").startswith("2 Mar 2026: ")
