@@ -16,6 +16,7 @@ from odanon.client.place import store_at
 from odanon.errors import OdanonError
 from odanon_assets.explore.basemap import BaseMap
 from odanon_assets.explore.explorer import LOG
+from odanon_assets.explore.limits import CONNECTIONS
 from odanon_assets.explore.server import explorer_app
 from odanon_assets.lake.places import default_root
 
@@ -49,14 +50,22 @@ def explore(
             f"--host {host}: there is no login, so whoever reaches that address sees all that is published;"
             " add --anyone if that is meant, or put a proxy with a login in front"
         )
-    app = explorer_app(_place(at), None if basemap is None else BaseMap.open(basemap))
+    own = [host, "localhost"] if _is_loopback(host) and ":" not in host else ["*"]
+    app = explorer_app(_place(at), None if basemap is None else BaseMap.open(basemap), own)
     with _listening(host, port) as listener:
         name, number = listener.getsockname()[:2]
         address = f"http://{f'[{name}]' if ':' in name else name}:{number}/"
         typer.echo(f"What is published, at {address} ; stop it with Ctrl-C.")
         if show:
             webbrowser.open(address)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none")
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            limit_concurrency=CONNECTIONS,
+        )
         uvicorn.Server(config).run(sockets=[listener])
 
 

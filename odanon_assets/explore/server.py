@@ -3,13 +3,14 @@
 import gzip
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -33,8 +34,11 @@ _FAILED = "something went wrong in the server; its log has the type of the error
 _LATER = {"Retry-After": "3"}
 
 
-def explorer_app(at: str, basemap: BaseMap | None = None) -> Starlette:
-    """The server of a folder, or of the database at an address."""
+def explorer_app(at: str, basemap: BaseMap | None = None, hosts: Sequence[str] = ("*",)) -> Starlette:
+    """The server of a folder, or of the database at an address.
+
+    `hosts` are the names it is asked under: a page elsewhere whose name leads to this machine is not answered.
+    """
     explorer = Explorer(at, basemap)
 
     async def tile(request: Request) -> Response:
@@ -52,6 +56,7 @@ def explorer_app(at: str, basemap: BaseMap | None = None) -> Starlette:
         *(Route(each.path, _answering(explorer, each), methods=[each.method]) for each in QUESTIONS),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused}, lifespan=_lifespan)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
     app.add_middleware(_Around)
     return app
 

@@ -26,12 +26,13 @@ PRESSED = {"button": "left", "buttons": 1, "clickCount": 1}
 
 
 class Page:
-    """One page of a running browser; `requests` are the addresses it asked for, `complaints` what it wrote to its console."""
+    """One page of a running browser; `requests` are the addresses it asked for, `given_up` how many it no longer waited for, `complaints` what it wrote to its console."""
 
     def __init__(self, wire: ClientConnection) -> None:
         self._wire, self._last = wire, 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
+        self.given_up = 0
         for domain in ("Page", "Runtime", "Network", "Log", "DOM"):
             self.told(f"{domain}.enable")
 
@@ -50,6 +51,8 @@ class Page:
         told = event.get("params", {})
         if event["method"] == "Network.requestWillBeSent":
             self.requests.append(told["request"]["url"])
+        elif event["method"] == "Network.loadingFailed" and told.get("canceled"):
+            self.given_up += 1
         elif event["method"] == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
             self.complaints.append(f"{told['entry']['text']} {told['entry'].get('url', '')}")
         elif event["method"] == "Runtime.exceptionThrown":

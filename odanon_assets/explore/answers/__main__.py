@@ -80,7 +80,11 @@ def _checked(
 def _work(message: bytes, way_back: IO[bytes], descriptors: Sequence[int]) -> None:
     """Answer one question and end."""
     request = json.loads(message)
-    signal.alarm(int(request["seconds"]) + 2)  # should the server be gone
+    # Should the server be gone; the second is inherited by what opens files.
+    seconds = int(request["seconds"]) + 2
+    signal.alarm(seconds)
+    computed = seconds * (os.cpu_count() or 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (computed, computed))
     resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
     try:
         with os.fdopen(descriptors[0], "rb") as sent:

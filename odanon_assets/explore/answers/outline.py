@@ -13,7 +13,7 @@ def zone(published: Publications, request: dict[str, Any], asked: ZoneAsked) -> 
     import shapely
 
     rows = published.sql(
-        "SELECT z.geometry FROM zones z JOIN releases r ON r.release_id = z.release_id"
+        "SELECT z.* FROM zones z JOIN releases r ON r.release_id = z.release_id"
         f" WHERE r.product = {texts([request['product']])} AND z.zone_id = {texts([asked.id])}"
         " ORDER BY r.window_start DESC LIMIT 1"
     )

@@ -34,7 +34,7 @@
     const row = byZone.get(zone);
     const lines = [el("bdi", {}, data.nameOf(zone)), count(Math.round(row.trips), "trip", "trips")];
     if (row.coarse) lines.push(`${percent(row.coarse / row.trips)} of them told coarsely, as rests`);
-    if (state.zone === null) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
+    if (view().zone < 0) lines.push(count(row.partners, opposite[state.side], `${opposite[state.side]}s`));
     lines.push(sizeOf(zone));
     if (state.measure === "density") lines.push(`${number(values.get(zone))} trips per km² here`);
     return lines;
@@ -57,7 +57,7 @@
   const showMap = (map, asked, chosen, rows) => {
     byZone = new Map(rows.map((row) => [row.zone, row]));
     values = data.flows.values(rows, state.measure);
-    const ramp = odanon.ramp(state.zone === null ? state.side : opposite[state.side]);
+    const ramp = odanon.ramp(asked.zone < 0 ? state.side : opposite[state.side]);
     const classes = odanon.classes(odanon.breaks([...values.values()]), ramp);
     const hatched = new Set(rows.filter(isCoarse).map((row) => row.zone));
     const lines = state.lines ? data.flows.lines({ ...asked, zone: chosen }, state.lines) : [];
@@ -68,7 +68,7 @@
       chosen,
       asked: asked.zone,
     });
-    const what = state.zone !== null ? `${opposite[state.side]}s` : state.side === "origin" ? "departures" : "arrivals";
+    const what = asked.zone >= 0 ? `${opposite[state.side]}s` : state.side === "origin" ? "departures" : "arrivals";
     map.legend(
       `${capital(what)}, ${state.measure === "density" ? "trips per km²" : "trips"}`,
       classes,
@@ -102,9 +102,11 @@
     const left = data.told.left_out
       ? ` The ${number(data.told.flows.trips.length)} largest flows are shown; ${number(data.told.left_out)} smaller ones are not.`
       : "";
+    const gone =
+      state.zone === null ? "" : `Nothing is published for ${state.zone} at this time; these are all areas. `;
     byId("panel-title").textContent = `${count(rows.length, `${state.side} area`, `${state.side} areas`)}`;
     byId("panel-text").textContent =
-      `${odanon.when.inWords(shownPeriod())}: ${count(Math.round(data.told.trips), "trip", "trips")} published. Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.${left}`;
+      `${gone}${odanon.when.inWords(shownPeriod())}: ${count(Math.round(data.told.trips), "trip", "trips")} published. Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.${left}`;
     if (state.table === "flows") {
       const pairs = data.flows.pairs(asked).map((row) => ({ ...row, zone: row[far] }));
       table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), ...told], pairs, {
@@ -134,7 +136,8 @@
         asked.zone < 0 ? data.flows.areas(asked) : chosen < 0 ? [] : data.flows.partners({ ...asked, zone: chosen });
       showMap(map, asked, chosen, rows);
       showTable(map, asked, chosen, rows);
-      byId("clear").hidden = byId("take").hidden = asked.zone < 0;
+      byId("take").hidden = asked.zone < 0;
+      byId("clear").hidden = state.zone === null;
       byId("table-choice").hidden = asked.zone >= 0;
     },
     hover: (map, under, event) => {

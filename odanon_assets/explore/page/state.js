@@ -35,12 +35,14 @@
     fold: ["day", "week", "none"],
     step: ["1h", "3h"],
   };
-  const day = /^\d{4}-\d{2}-\d{2}$/;
+  // Days and months that exist, as 2026-03-02 and 2026-03.
+  const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00Z`));
 
   const period = (asked, mark) => {
-    if (/^\d{4}-\d{2}$/.test(asked.get(`month${mark}`))) return { month: asked.get(`month${mark}`) };
+    const month = asked.get(`month${mark}`);
+    if (isDay(`${month}-01`)) return { month };
     const [since, until] = [asked.get(`since${mark}`), asked.get(`until${mark}`)];
-    return day.test(since) && day.test(until) && since < until ? { since, until } : null;
+    return isDay(since) && isDay(until) && since < until ? { since, until } : null;
   };
   const read = async () => {
     const asked = new URLSearchParams(location.hash.slice(1));

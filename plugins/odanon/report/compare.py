@@ -10,16 +10,12 @@ import pandas as pd
 
 from odanon.report.compare_maps import CaseTables, encode_maps
 from odanon.report.compared_tables import PASSED, cross_section, people_table, runs_tables
-from odanon.report.page import asset, build_page, in_words, text
+from odanon.report.page import MAP, asset, build_page, in_words, text
 
 SCRIPTS = (
     "base.js",
     "flows.js",
-    "zones.js",
-    "scene.js",
-    "film.js",
-    "hands.js",
-    "map.js",
+    *MAP,
     "plots.js",
     "lines.js",
     "compare.js",

@@ -13,6 +13,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+MAP = ("zones.js", "scene.js", "film.js", "hands.js", "map.js")  # the scripts of a map, in order
 _UNSAFE_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 

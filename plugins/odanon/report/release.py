@@ -8,15 +8,11 @@ from typing import Any
 import pandas as pd
 
 from odanon.report.encode import encode_release
-from odanon.report.page import asset, build_page, in_words, plain, table_rows, text
+from odanon.report.page import MAP, asset, build_page, in_words, plain, table_rows, text
 
 SCRIPTS = (
     "base.js",
-    "zones.js",
-    "scene.js",
-    "film.js",
-    "hands.js",
-    "map.js",
+    *MAP,
     "plots.js",
     "table.js",
     "flows.js",

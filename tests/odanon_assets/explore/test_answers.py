@@ -1,12 +1,15 @@
 """The answers of the explorer against what the client says, and against the form that OpenAPI promises."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import geopandas
 import jsonschema
 import pandas as pd
 import pytest
+from bundles import accept, bundle
+from explored_town import FACTS
 from shapely import box
 from shapely.geometry import mapping
 from starlette.testclient import TestClient
@@ -15,6 +18,7 @@ import odanon
 from odanon_assets.explore.answers import mapped
 from odanon_assets.explore.models import WhenAsked
 from odanon_assets.explore.openapi import QUESTIONS, described
+from odanon_assets.stores.embedded import EmbeddedStore
 
 pytestmark = pytest.mark.stores_in_turn
 HALF, REST = box(0, 0, 0.5, 1), box(1, 0, 3, 1)
@@ -105,6 +109,32 @@ def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: d
     ends = {*told["flows"]["o"], *told["flows"]["d"]}
     assert ends == set(range(len(told["zones"]["id"])))
     assert len(told["zones"]["id"]) == len({end for o, d, _ in expected for end in (o, d)})
+
+
+def test_of_a_week_the_days_that_are_asked_for_are_shown(tmp_path: Path) -> None:
+    days = [("working", 5, "2026-03-02"), ("saturday", 1, "2026-03-03"), ("sunday_holiday", 1, "2026-03-04")]
+    told = [
+        {"time_bin": f"{at}T00:00:00+00:00", "time_end": f"{at}T23:00:00+00:00", "day_type": kind, "days": many}
+        for kind, many, at in days
+    ]
+    bins = [{**each, "since": "00:00", "until": "23:00"} for each in told]
+    made = bundle(rows=9, **FACTS | {"timezone": "UTC"}, window="week", days=7, missing_days=[], bins=bins)
+    for column, name in (("time_start", "time_bin"), ("time_end", "time_end")):
+        made.flows[column] = pd.to_datetime([told[row % 3][name] for row in range(9)], utc=True).as_unit("us")
+    EmbeddedStore(tmp_path).publish(made, accept)
+    published, trips = odanon.open(tmp_path), made.flows["trips"]
+    for at, (kind, _, _) in enumerate(days):
+        shown = mapped.flows(published, {"product": "town"}, WhenAsked(days=kind))
+        assert shown["trips"] == trips[at::3].sum()
+    half = mapped.flows(published, {"product": "town"}, WhenAsked(days="saturday", clock="00:00-11:30"))
+    assert half["trips"] == trips[1::3].sum() / 2
+    assert mapped.flows(published, {"product": "town"}, WhenAsked())["trips"] == trips.sum()
+
+
+def test_many_releases_give_the_same_map(client: TestClient, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "_FEW", 0)
+    many = mapped.flows(odanon.open(place), {"product": "town"}, WhenAsked())
+    assert many == answered(client, "flows")
 
 
 def test_the_largest_flows_are_sent_and_the_others_counted(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

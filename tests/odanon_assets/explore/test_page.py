@@ -4,8 +4,11 @@ import json
 import math
 import re
 import socket
+import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import geopandas
@@ -14,8 +17,11 @@ import pytest
 import uvicorn
 from chromium import Page, chromium
 from explored_town import filled
+from pmtiles.tile import Compression, TileType, zxy_to_tileid
+from pmtiles.writer import Writer
 
 import odanon
+from odanon_assets.explore.basemap import BaseMap
 from odanon_assets.explore.server import explorer_app
 from odanon_assets.stores.embedded import EmbeddedStore
 
@@ -43,8 +49,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(root: Path) -> Iterator[str]:
+    with serving(root) as found:
+        yield found
+
+
+@contextmanager
+def serving(root: Path, basemap: BaseMap | None = None) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(explorer_app(str(root)), log_level="warning", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(explorer_app(str(root), basemap), log_level="warning", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
@@ -73,6 +85,33 @@ def look(browser: Page, address: str) -> Iterator[Callable[..., Page]]:
     yield opened
     assert browser.complaints == []
     assert [asked for asked in browser.requests if not asked.startswith((address, "about:", "data:", "blob:"))] == []
+
+
+def lined(path: Path) -> Path:
+    """White tiles around the town, with a red line on the first meridian."""
+    zoom = 8
+    with path.open("wb") as file:
+        writer = Writer(file)
+        for x in range(126, 131):
+            for y in range(126, 130):
+                at = int((1 + 180) / 360 * 2**zoom * 256) - 256 * x
+                row = b"".join(b"\xff\0\0" if i == at else b"\xff\xff\xff" for i in range(256))
+                writer.write_tile(zxy_to_tileid(zoom, x, y), png(256, 256, row))
+        facts = {"tile_type": TileType.PNG, "tile_compression": Compression.NONE, "min_zoom": zoom, "max_zoom": zoom}
+        box = {"min_lon_e7": -(10**8), "min_lat_e7": -(10**8), "max_lon_e7": 10**8, "max_lat_e7": 10**8}
+        middle = {"center_zoom": zoom, "center_lon_e7": 0, "center_lat_e7": 0}
+        writer.finalize({**facts, **box, **middle}, {"attribution": "Lines"})
+    return path
+
+
+def png(width: int, height: int, row: bytes) -> bytes:
+    """A picture whose rows are all the same."""
+
+    def part(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = part(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress((b"\0" + row) * height)) + part(b"IEND", b"")
 
 
 def on_map(page: Page, lon: float, lat: float) -> list[float]:
@@ -291,3 +330,62 @@ def test_an_area_without_a_number_hides_no_larger_one_that_has_one(look):
       return [...seen.data];
     })()""")
     assert pixel == [10, 20, 200, 255]
+
+
+def test_a_spoilt_link_opens_what_can_be_read_of_it(look):
+    page = look(
+        "product=town&areas=%25%25&since=2026-99-99&until=2026-99-100&pair=9,9&map=a,b&lines=zz&fold=no&zone=nobody"
+    )
+    assert "cannot be read" in page.text("#hint")
+    assert "Nothing is published for nobody" in page.text("#panel-text")
+    assert page.run("odanon.state.a") == DAY
+    assert page.run("odanon.state.fold") == "day"
+
+
+def test_places_are_called_by_their_names_where_zones_have_some(look):
+    page = look()
+    page.run("(({told, zones}) => odanon.published.load(told, zones, {z1: 'Harbour'}))(odanon.published.data())")
+    page.run("odanon.published.show(odanon.ground.map)")
+    assert page.run("[...document.querySelectorAll('#table tbody td:first-child')].map((each) => each.innerText)") == [
+        "z3",
+        "z2",
+        "Harbour",
+    ]
+
+
+def test_a_base_map_lies_where_the_ground_is(root, browser, tmp_path):
+    """A red line on the first meridian of the tiles meets the edge between the first two zones, at a latitude below them."""
+    with serving(root, BaseMap.open(lined(tmp_path / "lines.pmtiles"))) as address:
+        browser.resize(1440, 1000)
+        browser.open(f"{address}#product=town&map=1.0,0.2,0.0014&lines=0")
+        browser.until(IDLE)
+        browser.run(WAIT)
+        red = """(() => {
+          const canvas = document.querySelector("#map canvas");
+          const {size} = odanon.ground.map.view();
+          const row = canvas.getContext("2d").getImageData(0, Math.round(size.height * 0.9), canvas.width, 1).data;
+          return Array.from({length: canvas.width}, (_, i) => i).filter((i) => row[4 * i] > 180 && row[4 * i + 1] < 200);
+        })()"""
+        found = browser.until(f"({red}).length && {red}")
+        middle = browser.run("odanon.ground.map.view().size.width / 2")
+        assert middle - 2 <= min(found) <= max(found) <= middle + 2
+        assert "Base map: Lines." in browser.text("#foot")
+
+
+def test_an_overtaken_question_is_given_up_and_a_failed_one_asked_again(look):
+    page = look()
+    before = page.given_up
+    first, second = ({"since": f"2026-03-0{day}", "until": f"2026-03-0{day + 1}"} for day in (2, 3))
+    page.run(f"odanon.choose({{a: {json.dumps(first)}}}); odanon.choose({{a: {json.dumps(second)}}})")
+    page.until(IDLE)
+    assert page.text("#panel-text").startswith("3 Mar 2026: ")
+    assert page.given_up > before
+    speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.told("Network.emulateNetworkConditions", offline=True, **speed)
+    page.run(f"odanon.choose({{a: {json.dumps(first)}}})")
+    assert "does not answer" in page.until("document.querySelector('#panel-text.problem')?.innerText")
+    page.told("Network.emulateNetworkConditions", offline=False, **speed)
+    page.complaints.clear()  # the browser notes that there is no network
+    page.press("#panel-text button")
+    page.until(IDLE)
+    assert page.text("#panel-text").startswith("2 Mar 2026: ")
