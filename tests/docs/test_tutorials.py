@@ -12,15 +12,19 @@ from typing import Any
 
 import geopandas
 import pytest
+from bundles import accept, bundle
 from followed import follow, steps
 from repository import REPOSITORY
 from shapely.geometry import box
+from store_databases import renamed, run_sql
 from typer.main import get_group
 
 import odanon
 from odanon.cli import main
 from odanon.product import load_product
 from odanon.testing import check_anonymizer
+from odanon_assets.stores import schema
+from odanon_assets.stores.postgis import PostgisStore
 
 DOCS = REPOSITORY / "docs"
 PROGRAMS = Path(sys.executable).parent
@@ -127,6 +131,20 @@ def test_the_tutorials_work_in_a_fresh_environment(tmp_path: Path) -> None:
     for name in ("own-table", "product"):
         (tmp_path / name).mkdir()
         follow((DOCS / "tutorials" / f"{name}.md").read_text(), tmp_path / name, tmp_path / "venv" / "bin")
+
+
+@pytest.mark.thorough
+def test_a_report_is_read_from_a_database_as_the_page_says(postgis_url: str, tmp_path: Path) -> None:
+    run_sql(postgis_url, "CREATE DATABASE odanon_reports")
+    schema.init(url := renamed(postgis_url, "odanon_reports"))
+    store, published = PostgisStore(url), bundle()
+    store.publish(published, accept)
+    (line,) = re.findall(r"^    (psql .+)$", (DOCS / "how-to" / "postgis-report.md").read_text(), re.MULTILINE)
+    line = line.replace("my-city", published.product).replace("2026-03-02", published.window_start.isoformat())
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, env={**os.environ, "ODANON_DB_URL": url}, check=True)
+    report = store.report(published.release_id)
+    run_sql(postgis_url, "DROP DATABASE odanon_reports WITH (FORCE)")
+    assert (tmp_path / "report.html").read_text().strip() == report.strip() != ""
 
 
 def test_the_plugin_of_the_page_conforms() -> None:
