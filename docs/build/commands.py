@@ -8,6 +8,16 @@ from typer.main import get_group
 from odanon.cli import main
 
 _HEAD = ("name", "type", "default", "meaning")
+_TYPES = {  # in this order
+    "list[str]": "text, several times",
+    "str": "text",
+    "int range": "whole number",
+    "int": "whole number",
+    "float range": "number",
+    "float": "number",
+    "%Y-%m-%d": "YYYY-MM-DD",
+    "T%H:%M": "Thh:mm",
+}
 _INTRO = "What `odanon COMMAND --help` says, of every command. `odanon --help` lists them."
 
 
@@ -42,8 +52,10 @@ def _parameter(each: Any, context: Any) -> tuple[str, str, str, str]:
 def _type(each: Any, context: Any) -> str:
     if getattr(each, "is_flag", False):
         return "switch"
-    shown = str(each.display_type(context)).strip("<>")
-    return shown.replace("%Y-%m-%d", "YYYY-MM-DD").replace("T%H:%M", "Thh:mm").replace("|", " or ")
+    shown = str(each.display_type(context)).strip("<>").replace("|", " or ")
+    for told, plain in _TYPES.items():
+        shown = shown.replace(told, plain)
+    return shown
 
 
 def _default(each: Any) -> str:

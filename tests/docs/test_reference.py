@@ -1,13 +1,20 @@
 """The generated pages: nothing of the code is missing in them, and their examples are right."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+import geopandas
 import psycopg2
+import pytest
 from psycopg2 import sql
 from repository import REPOSITORY
+from shapely.geometry import box
 from store_databases import renamed, run_sql
 
+from odanon.product import load_product
 from odanon_assets.stores import schema
 
 BUILD = REPOSITORY / "docs" / "build"
@@ -47,3 +54,27 @@ def test_the_page_of_sql_tells_what_a_real_database_does(postgis_url: str) -> No
         DATABASE.write_text(json.dumps(found, indent=1) + "\n")
     assert json.loads(DATABASE.read_text()) == found
     assert {"flow", "matrix", "profile"} <= {each["name"] for each in found["functions"]}
+
+
+def test_the_examples_of_the_page_of_product_files_are_products(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every key of theirs is one that a product file may have, and means something there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ODANON_DB_URL", "postgresql://publisher@localhost/odanon")
+    (tmp_path / "tile-weights.csv").write_text("tile,residents\n881f9022abfffff,120\n")
+    square = geopandas.GeoDataFrame({"district": ["a"]}, geometry=[box(4, 45, 5, 46)], crs="EPSG:4326")
+    square.to_file(tmp_path / "districts.gpkg")
+    texts = (BUILD / "every-key.yaml").read_text().split("\n---\n")
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.yaml").write_text(text)
+        load_product(tmp_path / f"{number}.yaml")
+    assert len(texts) == 3
+
+
+@pytest.mark.thorough  # seconds, and pictures change when an algorithm does
+def test_the_pictures_are_those_that_the_code_draws(tmp_path: Path) -> None:
+    """After a wanted change: `make pictures`, look at them, commit them."""
+    subprocess.run([sys.executable, BUILD / "draw.py", tmp_path], check=True)
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (REPOSITORY / "docs" / "pictures" / path.name).read_text()
