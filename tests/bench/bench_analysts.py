@@ -108,7 +108,7 @@ def published(folder: Path) -> Iterator[tuple[dict[str, Truth], dict[str, Any]]]
             began = time.process_time()
             trips = taxis.trips(DATA, some)
             told = np.zeros(len(trips), dtype=bool)
-            for bundle in taxis.bundles(taxis.product(DATA, folder, name, some, window, od), some):
+            for bundle in taxis.bundles(taxis.product(trips, DATA, folder, name, some, window, od), some):
                 owner = taxis.counted(trips, bundle)
                 assert (np.bincount(owner[owner >= 0], minlength=len(bundle.flows)) == bundle.flows["trips"]).all()
                 told |= owner >= 0
