@@ -70,7 +70,9 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(shared_data: Path, postgis_url: str, attacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(
+    shared_data: Path, postgis_url: str, attacked: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("analysts")
     for part in ("odanon_data", "pipelines"):
         (folder / part).mkdir()
@@ -146,9 +148,7 @@ def test_the_same_sql_runs_on_the_embedded_store(desk: Desk, in_python: dict[int
     same(desk.sql("embedded", number), in_python[number])
 
 
-def test_the_answers_are_what_was_published(
-    desk: Desk, in_python: dict[int, Any], shared_data: Path
-) -> None:
+def test_the_answers_are_what_was_published(desk: Desk, in_python: dict[int, Any], shared_data: Path) -> None:
     """Against the trips themselves, of which all but the suppressed ones are told."""
     trips = taxis.trips(shared_data, days(date(2023, 2, 14), 33), EVERY)
     trips = trips[trips["departure"].dt.month == 3]

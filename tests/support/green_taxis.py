@@ -26,7 +26,11 @@ from odanon_assets.stores.bundle import Bundle
 
 ZONE = "America/New_York"
 # Months whose rows are as long as their trips need, weeks and days whose rows are of one bin each.
-MONTHS = {"bin": ["00:00", "06:00", "07:00", "09:00", "12:00", "16:00", "19:00"], "day_types": "working", "time": "adaptive"}
+MONTHS = {
+    "bin": ["00:00", "06:00", "07:00", "09:00", "12:00", "16:00", "19:00"],
+    "day_types": "working",
+    "time": "adaptive",
+}
 WEEKS = {"bin": "24h"}
 DAYS = {"bin": ["00:00", "06:00", "10:00", "15:00", "19:00"]}
 # Areas that an analyst asks for, as taxi zones.
@@ -148,7 +152,7 @@ def _told(departure: pd.Series, manifest: dict[str, Any]) -> NDArray[np.int64]:
     moment = np.where(local.dt.date.isin(days), moment, -1)
     if "bins" not in manifest:
         return moment
-    clock, kind = local.dt.strftime("%H:%M").to_numpy(), local.dt.weekday.map(day_type).to_numpy()
+    clock, kind = local.dt.strftime("%H:%M").to_numpy(), local.dt.day_of_week.map(day_type).to_numpy()
     found = np.full(len(local), -1)
     for told in manifest["bins"]:
         of_type = (told["day_type"] == "all") | (kind == told["day_type"])
