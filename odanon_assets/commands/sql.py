@@ -66,7 +66,7 @@ def sql(
         typer.echo(f"{len(rows):,} rows written to {out}")
     else:
         _print(rows, shape)
-    if not store.query("select 1 from metrics where name = 'noise_variance' limit 1").empty:
+    if not store.query("select 1 from metrics where name = 'noise_variance' limit 1", product).empty:
         typer.echo(
             "some releases are perturbed: metrics has the noise_variance of their numbers, releases what it means",
             err=True,

@@ -94,7 +94,7 @@ class Town:
         parts = [split.assign(segment="F", trips=half), split.assign(segment="M", trips=split["trips"] - half)]
         flows = pd.concat([*parts, told.drop(index=split.index).assign(segment="all")], ignore_index=True)
         flows = flows.astype({"time_start": "datetime64[us, UTC]", "time_end": "datetime64[us, UTC]"})
-        zones = _zones(sorted({*flows["origin_zone"], *flows["destination_zone"]}))
+        zones = zones_of(sorted({*flows["origin_zone"], *flows["destination_zone"]}))
         times = Times.of([(start + timedelta(hours=n), start + timedelta(hours=n + 1)) for n in range(BINS)])
         base = bundle(product="told", day=self.day, zones=zones)
         flows = flows.assign(
@@ -118,12 +118,18 @@ class Town:
         told = np.logical_or.reduce([own for *_, own in self.rows])
         return int(self.trips[asked & told].sum())
 
-    def expected(self, asked: Mask) -> tuple[float, float, float]:
+    def counted(self, number: int, segment: str | None) -> float:
+        """The trips of a row, or of one segment of it."""
+        trips = int(self.trips[self.rows[number][4]].sum())
+        parts = {"F": trips // 3, "M": trips - trips // 3} if number % 3 == 0 else {"all": trips}
+        return float(trips if segment is None else parts.get(segment, 0))
+
+    def expected(self, asked: Mask, segment: str | None = None) -> tuple[float, float, float]:
         """low, estimate and high, cell by cell: the slow twin of both stores."""
         size = GROUND[:, None, None] * GROUND[None, :, None] * np.ones(HALVES)
         low = estimate = high = 0.0
-        for a, b, t, _, own in self.rows:
-            trips = float(self.trips[own].sum())
+        for number, (a, b, t, _, own) in enumerate(self.rows):
+            trips = self.counted(number, segment)
             low += trips * (not (self.product(a, b, t) & ~asked).any())
             estimate += trips * size[own & asked].sum() / size[own].sum()
             high += trips * (own & asked).any()
@@ -160,7 +166,7 @@ def drawn(tiles: list[int]) -> shapely.Geometry:
     return shapely.union_all([SQUARES[tile] for tile in tiles])
 
 
-def _zones(names: list[str]) -> geopandas.GeoDataFrame:
+def zones_of(names: list[str]) -> geopandas.GeoDataFrame:
     """In no order that tells which lies in which."""
     node = {str(label): number for number, label in enumerate(TREE.label)}
     inside = [list(range(TREE.tile_start[node[name]], TREE.tile_end[node[name]])) for name in names]

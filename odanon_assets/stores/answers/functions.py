@@ -1,6 +1,6 @@
 """`flow`, `matrix` and `profile` in the SQL of the embedded store, as the PostGIS store has them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from importlib.metadata import files
@@ -13,7 +13,7 @@ from odanon.model.when import When, clock_of, month_of
 from odanon.model.when.clock import pieces_of
 from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
 from odanon_assets.stores.duck import manifest_of
-from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS
+from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,7 +31,6 @@ _WHEN = (
     ("month", "VARCHAR", "NULL"),
 )
 _STEP = (("step", "INTERVAL", "INTERVAL 1 HOUR"), ("along", "VARCHAR", "'even'"))
-_NUMBERS = ("low", "estimate", "high", "exact")
 _SHAPES = "ST_AsWKB(origin)::BLOB, ST_AsWKB(destination)::BLOB"
 _LISTED = "(SELECT list({}) FROM (SELECT COLUMNS(c -> c = {}) AS told FROM query_table(areas)))"
 
@@ -74,58 +73,50 @@ def add_functions(session: "DuckDBPyConnection", releases: dict[str, list[Path]]
             raise OdanonError("a drawn area is not a polygon; draw polygons only")
         return shapely.from_wkb(bytes(told))
 
-    numbers = ", ".join(f"{name} DOUBLE" for name in _NUMBERS)
-    _add(session, worker, flow, ["BLOB", "BLOB"], numbers, "origin, destination", _SHAPES, ())
-    listed = (
-        _LISTED.format("told::VARCHAR", "id_column") + ", " + _LISTED.format("ST_AsWKB(told)::BLOB", "geometry_column")
-    )
-    _add(
-        session,
-        worker,
-        matrix,
-        ["VARCHAR[]", "BLOB[]"],
-        ", ".join(f"{name} {'VARCHAR' if name in MATRIX_COLUMNS[:2] else 'DOUBLE'}" for name in MATRIX_COLUMNS),
-        "areas, id_column := 'name', geometry_column := 'geometry'",
-        listed,
-        (),
-    )
-    _add(
-        session,
-        worker,
-        profile,
-        ["BLOB", "BLOB"],
-        ", ".join(f"{name} {'TIMESTAMPTZ' if name in PROFILE_COLUMNS[:2] else 'DOUBLE'}" for name in PROFILE_COLUMNS),
-        "origin, destination",
-        _SHAPES,
-        _STEP,
-    )
+    listed = [
+        _LISTED.format(*each) for each in (("told::VARCHAR", "id_column"), ("ST_AsWKB(told)::BLOB", "geometry_column"))
+    ]
+    areas = "areas, id_column := 'name', geometry_column := 'geometry'"
+    _add(session, worker, flow, ("origin, destination", _SHAPES, "BLOB"), _struct(Estimate._fields))
+    _add(session, worker, matrix, (areas, ", ".join(listed), "BLOB[]"), _struct(MATRIX_COLUMNS), names="VARCHAR[]")
+    _add(session, worker, profile, ("origin, destination", _SHAPES, "BLOB"), _struct(PROFILE_COLUMNS), _STEP)
+
+
+def _struct(columns: Iterable[str]) -> str:
+    """The type of rows with these columns."""
+    texts = dict.fromkeys(MATRIX_COLUMNS[:2], "VARCHAR") | dict.fromkeys(PROFILE_COLUMNS[:2], "TIMESTAMPTZ")
+    told = ", ".join(f"{name} {texts.get(name, 'DOUBLE')}" for name in columns)
+    return f"STRUCT({told})[]"
 
 
 def _add(
     session: "DuckDBPyConnection",
     worker: ThreadPoolExecutor,
     function: Callable[..., list[dict[str, Any]]],
-    kinds: list[str],
-    columns: str,
-    named: str,
-    given: str,
-    more: tuple[tuple[str, str, str], ...],
+    given: tuple[str, str, str],
+    rows: str,
+    more: tuple[tuple[str, str, str], ...] = (),
+    names: str | None = None,
 ) -> None:
-    """A table function whose arguments have names; what does the work has another name."""
+    """A table function whose arguments have names; what does the work has another name.
+
+    `given` are its first arguments, what is made of them, and their type; `names` is that of the first where it is another.
+    """
+    from duckdb.func import FunctionNullHandling
+
+    def elsewhere(first: Any, second: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
+        return worker.submit(function, first, second, told).result()
+
     # In the order in which PostGIS has them: the step comes after since and until.
     name, asked = function.__name__, [*_WHEN[:2], *more[:1], *_WHEN[2:4], *more[1:], *_WHEN[4:]]
     question = f"STRUCT({', '.join(f'{each} {kind}' for each, kind, _ in asked)})"
-    kinds = [*kinds, question]
-
-    def asked_elsewhere(first: Any, second: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
-        return worker.submit(function, first, second, told).result()
-
-    session.create_function(f"odanon_{name}", asked_elsewhere, kinds, f"STRUCT({columns})[]", null_handling="special")
+    kinds: list[Any] = [names or given[2], given[2], question]
+    session.create_function(f"odanon_{name}", elsewhere, kinds, rows, null_handling=FunctionNullHandling.SPECIAL)
     arguments = ", ".join(f"{each} := {default}" for each, _, default in asked)
     values = ", ".join(f"{each} := {each}::{kind}" for each, kind, _ in asked)
     session.execute(
-        f"CREATE MACRO {name}({named}, {arguments}) AS TABLE"
-        f" SELECT unnest(odanon_{name}({given}, struct_pack({values})), recursive := true)"
+        f"CREATE MACRO {name}({given[0]}, {arguments}) AS TABLE"
+        f" SELECT unnest(odanon_{name}({given[1]}, struct_pack({values})), recursive := true)"
     )
 
 

@@ -123,13 +123,6 @@ class Times:
         first, last = (np.interp([at.timestamp() for at in side], edges, passed) for side in (start, end))
         return last - first
 
-    def shares(self, since: datetime, until: datetime) -> list[tuple[datetime, datetime, float]]:
-        """Start and end of every interval, and the share of it that lies between two moments."""
-        start, end = self.bounds(self.tree.label)
-        inside = self.length((max(at, since) for at in start), (max(min(at, until), since) for at in end))
-        share = np.maximum(inside, 0.0) / self.length(start, end)
-        return list(zip(start, end, share.tolist(), strict=True))
-
     def bounds(self, labels: Iterable[str]) -> tuple[list[datetime], list[datetime]]:
         """When the intervals of some labels start and end."""
         node = {label: number for number, label in enumerate(self.tree.label.tolist())}

@@ -17,6 +17,7 @@ from pydantic import (
 
 from odanon import registry
 from odanon.metrics.declared import contradiction
+from odanon.model.when.question import WEEKDAYS, Weekday
 from odanon.model.window import Length, days_of, window_start
 from odanon.plugin import Duration
 from odanon.product.choices import (
@@ -49,8 +50,6 @@ def _parse_date(value: Any) -> Any:
 
 Day = Annotated[date, BeforeValidator(_parse_date)]
 NoteName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00]+$")]  # of a file beside others
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
 class HomeWork(Section):

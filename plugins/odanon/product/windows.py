@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from odanon.model.when.question import WEEKDAYS
 from odanon.model.window import Times, day_window, days_of, next_window, window_start
-from odanon.product.model import WEEKDAYS, Product
+from odanon.product.model import Product
 from odanon.trips.bins import bin_instants
 from odanon.trips.windows import WindowBins, window_bins
 

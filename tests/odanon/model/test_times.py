@@ -115,7 +115,7 @@ def test_bins_without_a_day_are_none_and_an_hour_that_the_first_sunday_lacks_lie
     assert lengths(times) == [3, 8, 84, 95, 96, 191]
 
 
-def test_length_and_shares_follow_the_days_behind_bins():
+def test_lengths_follow_the_days_behind_bins():
     halves = "00:00", "12:00", "24:00"
     times = Times.of_told([*told("working", 1, 20, *halves), *told("saturday", 3, 5, *halves)])
     noon, friday = times.start[1], times.end[1] + timedelta(hours=3)
@@ -125,7 +125,3 @@ def test_length_and_shares_follow_the_days_behind_bins():
         (20 * 12 + 5 * 24) * 3600,
         0,
     ]
-    shares = {(start, end): share for start, end, share in times.shares(noon, noon + 6 * hour)}
-    assert shares[times.start[0], times.end[1]] == pytest.approx(1 / 4)
-    assert shares[times.start[0], times.end[3]] == pytest.approx(120 / 600)
-    assert shares[times.start[2], times.end[3]] == 0

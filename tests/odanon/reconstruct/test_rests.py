@@ -1,6 +1,9 @@
 """Rests: which rest lies around every row, and what each row counts for itself, against dense tables of cells."""
 
 import numpy as np
+import pandas as pd
+import pytest
+import told_town
 from enumeration import Instance, instances
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from pooled import Pooled
 
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import REST, Release
+from odanon.reconstruct.even import over_ground
 from odanon.reconstruct.rests import Regions
 
 
@@ -77,3 +81,15 @@ def _mask(owner: np.ndarray, block: tuple) -> np.ndarray:
     mask = np.zeros(owner.shape, dtype=bool)
     mask[block] = True
     return mask
+
+
+def test_a_place_without_trips_inside_a_rest_takes_off_what_the_rest_would_put_there() -> None:
+    """Numbers with noise may be 0, in one segment or in all."""
+    start = pd.Timestamp("2026-03-02", tz="UTC")
+    rows = [("4:00", "rest", "all", 30), ("2:00", "flow", "F", 0), ("2:00", "flow", "M", 0), ("2:22", "flow", "all", 8)]
+    flows = pd.DataFrame(rows, columns=["origin_zone", "kind", "segment", "trips"])
+    flows = flows.assign(destination_zone="4:00", time_start=start, time_end=start + pd.Timedelta(hours=1))
+    zones = told_town.zones_of(["2:00", "2:22", "4:00"])
+    spread = over_ground(flows, zones, told_town.TREE)
+    # The rest is of two quarters of the map, so it has 15 on each quarter that it leaves to others.
+    assert spread == pytest.approx([60, -15, 0, 8 - 15], rel=1e-3)

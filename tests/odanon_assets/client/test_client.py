@@ -85,6 +85,35 @@ def test_estimates_are_those_of_the_store(town: tuple[Store, str], published: Pu
     assert hours["local_start"].tolist()[:2] == [pd.Timestamp("2026-03-02"), pd.Timestamp("2026-03-02 12:00")]
 
 
+def test_questions_of_months_days_clocks_and_segments(town: tuple[Store, str], published: Publications) -> None:
+    store, product = town[0], published["town"]
+    assert (product.segments(), product.months()) == (["all"], ["2026-03"])
+    assert product.month("2026-03")["trips"].sum() == 2 * store.flows(store.released("town", DAYS[0]))["trips"].sum()
+    both = product.flow(HALF, REST)
+    assert product.flow(HALF, REST, month="2026-03", days="working", clock="01:00-02:00", segment="all") == both
+    assert product.flow(HALF, REST, days="monday").high == pytest.approx(both.high / 2)
+    assert product.flow(HALF, REST, clock="02:00-01:00").high == 0  # rows are of the minutes after one
+    areas = geopandas.GeoDataFrame(index=["half", "rest"], geometry=[HALF, REST], crs="EPSG:4326")
+    assert product.matrix(areas, days="saturday").empty
+    assert published.sql("select count(*) as n from matrix('areas', days => 'monday')", areas)["n"].item() > 0
+
+
+def test_profiles_are_laid_over_each_other_as_means_of_days(published: Publications) -> None:
+    product = published["town"]
+    both = product.flow(HALF, REST)
+    day = product.profile(HALF, REST, step="6h", fold="day")
+    assert day["clock"].tolist() == ["00:00", "06:00", "12:00", "18:00"]
+    assert day["days"].tolist() == [2, 2, 2, 2]
+    assert day.loc[0, ["low", "estimate", "high"]].tolist() == pytest.approx([value / 2 for value in both[:3]])
+    week = product.profile(HALF, REST, step="1d", fold="week", clock="00:30-02:00")
+    assert week["clock"].tolist() == ["Monday 00:00", "Tuesday 00:00"]
+    assert week["days"].tolist() == [1, 1]
+    assert week["estimate"].sum() == pytest.approx(both.estimate)
+    for fold, step in (("month", "1h"), ("day", "7h"), ("day", "2d")):
+        with pytest.raises(OdanonError, match=r"fold is none of|no whole number of such steps"):
+            product.profile(HALF, REST, step=step, fold=fold)
+
+
 def test_plots_show_zones_and_bounds(published: Publications, tmp_path: Path) -> None:
     matplotlib.use("agg")
     product = published["town"]
@@ -102,6 +131,8 @@ def test_plots_show_zones_and_bounds(published: Publications, tmp_path: Path) ->
         (lambda all_: all_["twon"], "there is no published product 'twon'; there is town"),
         (lambda all_: all_["town"].flows("2026-03-09"), "no published window that starts on 2026-03-09"),
         (lambda all_: all_["town"].flow(HALF, REST, "2026-03-03", "2026-03-02"), "give a later `until`"),
+        (lambda all_: all_["town"].flow(HALF, REST, "2026-03-02", month="2026-03"), "stands for since and until"),
+        (lambda all_: all_["town"].month("2026-04"), "no published window in '2026-04'"),
         (lambda all_: all_["town"].flow("downtown", REST), "an area is a shape of Shapely"),
         (lambda all_: all_.sql("drop table flows"), "quer|refused"),
     ],

@@ -53,6 +53,17 @@ def test_sql_asks_the_products_store(town: Store) -> None:
         called("sql", "select nonsense", "--product", "town")
 
 
+def test_sql_takes_areas_of_ones_own(town: Store, tmp_path: Path) -> None:
+    drawn = geopandas.GeoDataFrame({"name": ["a", "b"]}, geometry=[box(0, 0, 0.5, 1), box(1, 0, 2, 1)], crs="EPSG:4326")
+    drawn.to_file(tmp_path / "areas.geojson")
+    ask = "select origin, destination, high from matrix('areas', days => 'monday') order by 1, 2"
+    told = called("sql", ask, "--product", "town", "--areas", str(tmp_path / "areas.geojson"), "--format", "csv")
+    table = pd.read_csv(StringIO(told)).set_index(["origin", "destination"])["high"]
+    assert table["a", "b"] == 40
+    with pytest.raises(OdanonError, match="label"):
+        called("sql", ask, "--product", "town", "--areas", str(tmp_path / "areas.geojson"), "--name", "label")
+
+
 def test_sql_writes_whole_answers_for_programs(town: Store, tmp_path: Path) -> None:
     ask = ["sql", "select * from flows order by release_id, origin_zone, destination_zone, time_start"]
     asked, rows = [*ask, "--product", "town"], town.query(ask[1])
@@ -96,9 +107,13 @@ def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
         "20.0 trips, "
     )
     assert called("flow", "town", *files, "--reading", "even").startswith("40.0 trips, ")
+    morning = ("--month", "2026-03", "--days", "monday", "--clock", "00:00-09:00", "--segment", "all")
+    assert called("flow", "town", *files, *morning).startswith("20.0 trips, ")
+    with pytest.raises(OdanonError, match="--month stands for --since and --until"):
+        called("flow", "town", *files, "--month", "2026-03", "--since", "2026-03-02")
     with pytest.raises(OdanonError, match="the reading fitted has no weights in town-20260302-"):
         called("flow", "town", *files, "--reading", "fitted")
-    with pytest.raises(OdanonError, match="not a vector file"):
+    with pytest.raises(OdanonError, match="does not exist; give the path of a polygon layer"):
         called("flow", "town", "--from", str(tmp_path / "none"), "--to", str(tmp_path / "none"))
 
 

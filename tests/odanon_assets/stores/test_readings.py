@@ -86,6 +86,10 @@ def test_sql_duckdb_and_python_agree_on_every_reading(
     for store in stores:
         found = store.flow("rested", origin, destination, When(since, until), reading)
         assert found.estimate == pytest.approx(expected, rel=1e-7, abs=1e-6)
+        # Bounds are the same by every reading, and hold what the readings say without them.
+        even = stores[0].flow("rested", origin, destination, When(since, until), "even")
+        assert (found.low, found.high) == (even.low, even.high)
+        assert found.low - 1e-6 <= expected <= found.high + 1e-6
 
 
 def beside(each: Bundle, reading: str) -> pd.DataFrame:

@@ -112,6 +112,7 @@ def _shares(told: str, days: Sequence[date], number: int = 1) -> tuple[float, ..
     count = dict.fromkeys(WEEKDAYS, 0)
     for day in days:
         count[WEEKDAYS[day.weekday()]] += 1
+    share: dict[str, float]
     if told in WEEKDAYS:
         share = {told: 1.0}
     elif told == WORKING:
@@ -122,10 +123,9 @@ def _shares(told: str, days: Sequence[date], number: int = 1) -> tuple[float, ..
         share |= {"sunday": sunday, WORKING: 0.0, SUNDAY_HOLIDAY: 1.0}
     else:
         share = {name: many / len(days) for name, many in count.items()}
-    working = sum(share.get(name, 0.0) for name in WEEKDAYS[:_WORKING_DAYS])
-    return tuple(
-        share.get(name, {WORKING: working, SUNDAY_HOLIDAY: share.get("sunday", 0.0)}.get(name, 0.0)) for name in DAYS
-    )
+    working = sum((share.get(name, 0.0) for name in WEEKDAYS[:_WORKING_DAYS]), 0.0)
+    share = {WORKING: working, SUNDAY_HOLIDAY: share.get("sunday", 0.0), **share}
+    return tuple(share.get(name, 0.0) for name in DAYS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +143,8 @@ class Passed:
         for piece in pieces:
             speed = piece.seconds / ((piece.end - piece.start) / _SECOND)
             stretches = [*piece.asked(when)] if (share := piece.share(when.days)) else []
-            edges = sorted({piece.start, piece.end, *(at for each in stretches for at in each)})
-            for first, last in pairwise(edges):
+            turns = sorted({piece.start, piece.end, *(at for each in stretches for at in each)})
+            for first, last in pairwise(turns):
                 inside = any(since <= first and last <= until for since, until in stretches)
                 parts.append((microseconds(first), microseconds(last), speed, speed * share * inside))
         edges = np.array([at for part in parts for at in part[:2]], dtype=np.int64)

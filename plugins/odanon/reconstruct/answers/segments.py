@@ -18,14 +18,14 @@ def of_segment(rows: pd.DataFrame, segment: str, columns: list[str]) -> pd.DataF
     """
     first = np.unique(rows["place"].to_numpy())
     at = np.searchsorted(first, rows["place"].to_numpy())
-    trips = np.bincount(at, rows["trips"], len(first))
-    mine = np.bincount(at, rows["trips"] * (rows["segment"] == segment), len(first))
+    trips = _sums(at, rows["trips"], len(first))
+    mine = _sums(at, rows["trips"] * (rows["segment"] == segment), len(first))
     part = np.divide(mine, trips, out=np.zeros(len(first)), where=trips > 0)
     told = rows.loc[first]
     around = told["around"].to_numpy()
     up = np.where(around >= 0, np.searchsorted(first, around), -1).astype(np.int64)
     for name in columns:
-        spread = np.bincount(at, rows[name], len(first))
+        spread = _sums(at, rows[name], len(first))
         left = _left(trips, spread, up)
         told = told.assign(**{name: part * (spread + left) - np.append(part, 0.0)[up] * left})
     return told[(told[columns] != 0).any(axis=1)]
@@ -43,3 +43,7 @@ def _left(trips: Floats, spread: Floats, up: Ints) -> Floats:
         left[here] = trips[here] + inside[here] - spread[here]
         np.add.at(inside, up[here], left[here])
     return left
+
+
+def _sums(at: Ints, values: pd.Series, length: int) -> Floats:
+    return np.bincount(at, values.to_numpy(np.float64), length).astype(np.float64)
