@@ -210,28 +210,24 @@ def random_areas(places: geopandas.GeoDataFrame, rng: np.random.Generator) -> li
 
 
 def coverage(published: Published, name: str, store: str, seed: int) -> list[dict[str, Any]]:
-    """Random questions whose truth lies outside of their bounds."""
-    rng, missed, asked, seconds = np.random.default_rng(seed), [], 0, 0.0
+    """Random questions whose truth lies outside of their bounds; those that begin or end inside a window are counted apart."""
+    rng = np.random.default_rng(seed)
+    counts = pd.DataFrame(0, index=["whole windows", "any time"], columns=["pairs", "outside"])
+    missed, seconds = [], 0.0
     for when in random_times(name, rng):
         areas = random_areas(published.places, rng)
-        shapes = [published.shape(zones) for zones in areas]
-        drawn = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:4326")
+        drawn = geopandas.GeoDataFrame(geometry=[published.shape(zones) for zones in areas], crs="EPSG:4326")
         began = time.perf_counter()
         table = published.product.matrix(drawn, **when).astype({"origin": int, "destination": int})
         seconds += time.perf_counter() - began
-        bounds = table.set_index(["origin", "destination"])
-        some = published.truth.during(**when)
-        some = some[some["told"]]
-        ends = [[some[side].isin(zones).to_numpy() for zones in areas] for side in ("origin", "destination")]
-        for pair in np.ndindex(AREAS, AREAS):
-            truth = int((ends[0][pair[0]] & ends[1][pair[1]]).sum())
-            low, estimate, high = bounds.loc[pair, ["low", "estimate", "high"]] if pair in bounds.index else (0, 0, 0)
-            asked += 1
-            if not low <= truth <= high or not low <= estimate <= high:
-                missed.append({**when, "low": low, "estimate": estimate, "high": high, "truth": truth})
-    print(
-        f"{name:16} {store:9} {asked:6,} pairs {len(missed):6,} outside {seconds / TIMES:6.2f} s a matrix", flush=True
-    )
+        bounds = table.set_index(["origin", "destination"])[["low", "estimate", "high"]]
+        bounds = bounds.reindex(pd.MultiIndex.from_product([range(AREAS)] * 2), fill_value=0.0)
+        truth = [published.truth.between(one, other, **when) for one, other in product(areas, repeat=2)]
+        outside = ~(bounds["estimate"].between(bounds["low"], bounds["high"])) | (bounds["low"] > truth)
+        outside |= bounds["high"] < truth
+        counts.loc["any time" if "since" in when else "whole windows"] += [len(truth), outside.sum()]
+        missed += [{**when, **row} for row in bounds.assign(truth=truth)[outside].to_dict("records")]
+    print(f"\n{name} on {store}, {seconds / TIMES:.2f} s a matrix\n{counts.to_string()}", flush=True)
     return missed
 
 
