@@ -62,8 +62,8 @@ $(VENV)/.bench: $(STAMP)
 results: $(STAMP) ## Write docs/results.md: our figures beside the papers', on stand-ins and real data
 	@$(BIN)/python tests/bench/results
 
-stress: $(STAMP) ## The tests at full size (property cases, kills, races), the image, a real Airflow and a real QGIS included
-	@$(PROGRAMS) && deploy/setup/buildah.sh && deploy/setup/qgis.sh
+stress: $(STAMP) ## The tests at full size (property cases, kills, races), the image, a real Airflow, QGIS and R included
+	@$(PROGRAMS) && deploy/setup/buildah.sh && deploy/setup/qgis.sh && deploy/setup/r.sh
 	@ODANON_STRESS=1 $(BIN)/python -m pytest
 
 schema: $(STAMP) ## Write what the code declares: the JSON Schema of product files, docs/figures.md

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,11 @@ import odanon
 from odanon.api import PublishedProduct
 from odanon_assets.stores import schema
 from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Estimate
 from odanon_assets.stores.postgis import PostgisStore
 
 DATA = Path(os.environ.get("ODANON_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
-TIMES, AREAS = 50, 10  # of random questions: times, and areas whose pairs are asked at each
+TIMES, AREAS = 20, 5  # of random questions: times, and areas all of whose pairs are asked at each
 
 
 def days(first: date, number: int) -> list[date]:
@@ -43,7 +45,7 @@ def days(first: date, number: int) -> list[date]:
 PRODUCTS: dict[str, tuple[list[date], str, dict[str, Any]]] = {
     "green-taxi": (days(date(2023, 2, 1), 59), "month", taxis.MONTHS),
     "green-taxi-weeks": (days(date(2023, 1, 2), 28), "week", taxis.WEEKS),
-    "green-taxi-days": (days(date(2022, 1, 3), 14), "day", taxis.DAYS),
+    "green-taxi-days": (days(date(2022, 1, 3), 5), "day", taxis.DAYS),
 }
 
 
@@ -76,7 +78,7 @@ class Truth:
         if month is not None:
             inside &= local.dt.strftime("%Y-%m") == month
         if days is not None:
-            inside &= (local.dt.day_name().str.lower() == days) | (local.dt.weekday.map(taxis.day_type) == days)
+            inside &= (local.dt.day_name().str.lower() == days) | (local.dt.day_of_week.map(taxis.day_type) == days)
         if clock is not None:
             (first, last), at = clock.split("-"), local.dt.strftime("%H:%M")
             inside &= (at >= first) & (at < last) if first < last else (at >= first) | (at < last)
@@ -91,8 +93,14 @@ class Published:
     truth: Truth
     places: geopandas.GeoDataFrame
 
-    def area(self, zones: set[str]) -> Any:
-        return self.places.loc[sorted(zones)]
+    def shape(self, zones: set[str]) -> Any:
+        """The ground of taxi zones."""
+        return self.places.loc[sorted(zones)].union_all()
+
+    def ask(self, origin: set[str], destination: set[str], **when: Any) -> tuple[Any, int]:
+        """What is told of trips from some taxi zones to others, and the truth."""
+        found = self.product.flow(self.shape(origin), self.shape(destination), **when)
+        return found, self.truth.between(origin, destination, **when)
 
 
 @contextmanager
@@ -108,7 +116,7 @@ def published(folder: Path) -> Iterator[tuple[dict[str, Truth], dict[str, Any]]]
             began = time.process_time()
             trips = taxis.trips(DATA, some)
             told = np.zeros(len(trips), dtype=bool)
-            for bundle in taxis.bundles(taxis.product(DATA, folder, name, some, window, od), some):
+            for bundle in taxis.bundles(taxis.product(trips, DATA, folder, name, some, window, od), some):
                 owner = taxis.counted(trips, bundle)
                 assert (np.bincount(owner[owner >= 0], minlength=len(bundle.flows)) == bundle.flows["trips"]).all()
                 told |= owner >= 0
@@ -121,6 +129,55 @@ def published(folder: Path) -> Iterator[tuple[dict[str, Truth], dict[str, Any]]]
                 flush=True,
             )
         yield truths, {"embedded": odanon.open(folder / "data"), "postgis": odanon.open(url)}
+
+
+def questions(months: Published, weeks: Published) -> Iterator[tuple[str, Any, int]]:
+    """Those of docs/analysts.md: what is asked, the answer and the truth."""
+    areas = {name: set(zones) for name, zones in taxis.AREAS.items()} | {"City": set(months.places.index)}
+    harlem, east = "Harlem", "Upper East Side"
+    ours = [*product(taxis.AREAS, repeat=2)]
+
+    def asked(published: Published, origin: str, destination: str, **when: Any) -> tuple[Any, int]:
+        return published.ask(areas[origin], areas[destination], **when)
+
+    yield "1 Harlem to LaGuardia, March", *asked(months, harlem, "LaGuardia", month="2023-03")
+    told = months.truth.during(month="2023-03")
+    busiest = told.groupby(["origin", "destination"]).size().idxmax()
+    yield "2 the busiest pair, March", *months.ask(*({zone} for zone in busiest), month="2023-03")
+    hours = {"month": "2023-03", "days": "working"}
+    yield (
+        "3 to the Upper East Side, working days, 16 to 19 h",
+        *asked(months, "City", east, clock="16:00-19:00", **hours),
+    )
+    yield (
+        "4 Harlem to Upper East Side, working days, 7 to 9 h",
+        *asked(months, harlem, east, clock="07:00-09:00", **hours),
+    )
+    for kind in ("working", "sunday_holiday"):
+        yield f"5 the same, {kind}, all day", *asked(months, harlem, east, month="2023-03", days=kind)
+    for month in ("2023-02", "2023-03"):
+        yield f"6 the same, {month}", *asked(months, harlem, east, month=month)
+    yield "7 Astoria to LaGuardia, March", *asked(months, "Astoria", "LaGuardia", month="2023-03")
+    yield "8 inside Harlem, March", *asked(months, harlem, harlem, month="2023-03")
+    drawn = geopandas.GeoDataFrame(index=[*taxis.AREAS], geometry=[months.shape(areas[name]) for name in taxis.AREAS])
+    cells = months.product.matrix(drawn.set_crs("EPSG:4326"), month="2023-03")[["low", "estimate", "high"]].sum()
+    truth = sum(months.truth.between(areas[a], areas[b], month="2023-03") for a, b in ours)
+    yield "9 all pairs of the four areas, March", Estimate(*cells, None), truth
+    for week in PRODUCTS["green-taxi-weeks"][0][::7]:
+        span = {"since": str(week), "until": str(week + timedelta(days=7))}
+        yield f"10 Harlem to Upper East Side, week of {week}", *asked(weeks, harlem, east, **span)
+
+
+def ten(months: Published, weeks: Published) -> list[str]:
+    """Print the table of the guide; which answers do not hold the truth."""
+    print("| question | low | estimate | high | truth | inside |\n|---|---|---|---|---|---|")
+    wrong = []
+    for text, found, truth in questions(months, weeks):
+        inside = found.low <= truth <= found.high
+        told = " | ".join(f"{number:,.0f}" for number in (found.low, found.estimate, found.high, truth))
+        print(f"| {text} | {told} | {'yes' if inside else 'no'} |", flush=True)
+        wrong += [] if inside else [text]
+    return wrong
 
 
 def random_times(name: str, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
@@ -153,28 +210,24 @@ def random_areas(places: geopandas.GeoDataFrame, rng: np.random.Generator) -> li
 
 
 def coverage(published: Published, name: str, store: str, seed: int) -> list[dict[str, Any]]:
-    """Random questions whose truth lies outside of their bounds."""
-    rng, missed, asked, seconds = np.random.default_rng(seed), [], 0, 0.0
+    """Random questions whose truth lies outside of their bounds; those that begin or end inside a window are counted apart."""
+    rng = np.random.default_rng(seed)
+    counts = pd.DataFrame(0, index=["whole windows", "any time"], columns=["pairs", "outside"])
+    missed, seconds = [], 0.0
     for when in random_times(name, rng):
         areas = random_areas(published.places, rng)
-        shapes = [published.area(zones).union_all() for zones in areas]
-        drawn = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:4326")
+        drawn = geopandas.GeoDataFrame(geometry=[published.shape(zones) for zones in areas], crs="EPSG:4326")
         began = time.perf_counter()
         table = published.product.matrix(drawn, **when).astype({"origin": int, "destination": int})
         seconds += time.perf_counter() - began
-        bounds = table.set_index(["origin", "destination"])
-        some = published.truth.during(**when)
-        some = some[some["told"]]
-        ends = [[some[side].isin(zones).to_numpy() for zones in areas] for side in ("origin", "destination")]
-        for pair in np.ndindex(AREAS, AREAS):
-            truth = int((ends[0][pair[0]] & ends[1][pair[1]]).sum())
-            low, estimate, high = bounds.loc[pair, ["low", "estimate", "high"]] if pair in bounds.index else (0, 0, 0)
-            asked += 1
-            if not low <= truth <= high or not low <= estimate <= high:
-                missed.append({**when, "low": low, "estimate": estimate, "high": high, "truth": truth})
-    print(
-        f"{name:16} {store:9} {asked:6,} pairs {len(missed):6,} outside {seconds / TIMES:6.2f} s a matrix", flush=True
-    )
+        bounds = table.set_index(["origin", "destination"])[["low", "estimate", "high"]]
+        bounds = bounds.reindex(pd.MultiIndex.from_product([range(AREAS)] * 2), fill_value=0.0)
+        truth = [published.truth.between(one, other, **when) for one, other in product(areas, repeat=2)]
+        outside = ~(bounds["estimate"].between(bounds["low"], bounds["high"])) | (bounds["low"] > truth)
+        outside |= bounds["high"] < truth
+        counts.loc["any time" if "since" in when else "whole windows"] += [len(truth), outside.sum()]
+        missed += [{**when, **row} for row in bounds.assign(truth=truth)[outside].to_dict("records")]
+    print(f"\n{name} on {store}, {seconds / TIMES:.2f} s a matrix\n{counts.to_string()}", flush=True)
     return missed
 
 
@@ -182,8 +235,11 @@ def main() -> int:
     if not DATA.is_dir():
         print(f"the real data are not at {DATA}; set ODANON_SHARED_DATA")
         return 0
-    places, wrong = taxis.places(DATA), []
+    places: geopandas.GeoDataFrame = taxis.places(DATA)
+    wrong: list[Any] = []
     with tempfile.TemporaryDirectory() as folder, published(Path(folder)) as (truths, opened):
+        asked = (Published(opened["postgis"][name], truths[name], places) for name in [*PRODUCTS][:2])
+        wrong += ten(*asked)
         for name, truth in truths.items():
             for store, all_products in opened.items():
                 missed = coverage(Published(all_products[name], truth, places), name, store, seed=1)

@@ -33,6 +33,13 @@ MONTHS = {
 }
 WEEKS = {"bin": "24h"}
 DAYS = {"bin": ["00:00", "06:00", "10:00", "15:00", "19:00"]}
+# Areas that an analyst asks for, as taxi zones.
+AREAS = {
+    "Harlem": ["41", "42", "74", "75"],
+    "Upper East Side": ["140", "141", "236", "237", "262", "263"],
+    "Astoria": ["7", "8", "179", "223"],
+    "LaGuardia": ["138"],
+}
 
 
 @lru_cache
@@ -48,22 +55,29 @@ def places(data: Path) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(known[["Zone", "Borough"]], geometry=shapes)
 
 
-def trips(data: Path, days: Iterable[date]) -> pd.DataFrame:
-    """Trips that departed on some local days: departure (on the local clock), origin, destination."""
+def drawn_areas(data: Path) -> geopandas.GeoDataFrame:
+    """Those areas by name, and a box around the city."""
+    shapes = {name: places(data).loc[zones].union_all() for name, zones in AREAS.items()}
+    shapes["City"] = shapely.box(-75, 40, -73, 41.5)
+    return geopandas.GeoDataFrame({"name": [*shapes]}, geometry=[*shapes.values()], crs="EPSG:4326")
+
+
+def trips(data: Path, days: Iterable[date], every: int = 1) -> pd.DataFrame:
+    """Every nth trip that departed on some local days: departure (on the local clock), origin, destination."""
     rows = pd.read_parquet(data / "nyc_green_taxi" / "trips.parquet", columns=["t_start", "o_zone", "d_zone"])
     rows = rows[rows["t_start"].dt.date.isin(set(days))]
     clock = rows["t_start"].dt.tz_localize(ZONE, ambiguous=True, nonexistent="shift_forward")
     ends = {side: rows[f"{side[0]}_zone"].astype("str") for side in ("origin", "destination")}
     placed = pd.DataFrame({"departure": clock, **ends})
     known = set(places(data).index)
-    return placed[placed["origin"].isin(known) & placed["destination"].isin(known)].reset_index(drop=True)
+    placed = placed[placed["origin"].isin(known) & placed["destination"].isin(known)]
+    return placed.iloc[::every].reset_index(drop=True)
 
 
 def product(
-    data: Path, folder: Path, name: str, days: list[date], window: str, od: dict[str, Any], **changes: Any
+    rows: pd.DataFrame, data: Path, folder: Path, name: str, days: list[date], window: str, od: dict[str, Any]
 ) -> Product:
     """Write the trips of some days, counted by the hour, and a product over them."""
-    rows = trips(data, days)
     hours = rows.assign(time_bin=rows["departure"].dt.tz_convert("UTC").dt.floor("h"), trips=1)
     for day, here in hours.groupby(rows["departure"].dt.date):
         counted = here.groupby(["time_bin", "origin", "destination"], as_index=False)["trips"].sum()
@@ -79,6 +93,7 @@ def product(
         "od": od,
         "hierarchy": "ward",
         "anonymize": {"plugin": "atg-lattice", "k": 10, "unit": "trips", "suppression": 0.1},
+        "metrics": ["generalisation"],  # the others take a second a window
         "publish": {
             "licence": "CC-BY-4.0",
             "accept_unit_trips": True,
@@ -86,7 +101,7 @@ def product(
             "missing_days": 13 if window == "month" else 0,
         },
     }
-    return small_product(folder, product=name, **told | changes)
+    return small_product(folder, product=name, **told)
 
 
 def bundles(made: Product, days: list[date]) -> Iterator[Bundle]:
@@ -137,7 +152,7 @@ def _told(departure: pd.Series, manifest: dict[str, Any]) -> NDArray[np.int64]:
     moment = np.where(local.dt.date.isin(days), moment, -1)
     if "bins" not in manifest:
         return moment
-    clock, kind = local.dt.strftime("%H:%M").to_numpy(), local.dt.weekday.map(day_type).to_numpy()
+    clock, kind = local.dt.strftime("%H:%M").to_numpy(), local.dt.day_of_week.map(day_type).to_numpy()
     found = np.full(len(local), -1)
     for told in manifest["bins"]:
         of_type = (told["day_type"] == "all") | (kind == told["day_type"])
