@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from zoneinfo import ZoneInfo, available_timezones
 
 import pandas as pd
 import typer
@@ -111,7 +110,6 @@ def advise(
         datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day of a product, included.")
     ] = None,
     trial: Annotated[bool, typer.Option("--trial", help="The days of a product's trials.")] = False,
-    timezone: Annotated[str, typer.Option(help="Time zone of the days of a table, such as Europe/Paris.")] = "UTC",
     algorithm: Annotated[str | None, typer.Option(help="Of a table: the anonymiser; atg-lattice.")] = None,
     unit: Annotated[str | None, typer.Option(help="Of a table: what k counts; persons.")] = None,
     suppression: Annotated[
@@ -130,7 +128,7 @@ def advise(
     given = {name: value for name, value in own.items() if value is not None}
     if source.path.suffix in _TABLES or source.path.is_file():
         method = Method(**given)
-        data, settings, present = _of_table(source, timezone, asked, method)
+        data, settings, present = _of_table(source, asked, method)
     else:
         if given:
             raise OdanonError(f"--{next(iter(given))} is for tables; a product's file says it")
@@ -144,15 +142,13 @@ def advise(
     typer.echo(f"written to {out}: advice.html, advice.csv, advice.parquet; RESTRICTED, made from rows of people")
 
 
-def _of_table(
-    table: TableInput, timezone: str, asked: _Asked, method: Method
-) -> tuple[PeopleRows, tuple[Setting, ...], None]:
-    if timezone not in available_timezones():
-        raise OdanonError(f"--timezone {timezone}: use an IANA time zone such as Europe/Paris or UTC")
+def _of_table(table: TableInput, asked: _Asked, method: Method) -> tuple[PeopleRows, tuple[Setting, ...], None]:
+    if table.bin is not None:
+        raise OdanonError("--bin: advice tries several lengths of time bins; name them with --bins")
     if asked.resolutions is not None:
         finest = max(whole_numbers("--resolutions", asked.resolutions, 0, 15))
         table = replace(table, resolution=finest if "," in table.origin else table.resolution)
-    data = table_rows(table, ZoneInfo(timezone))
+    data = table_rows(table)
     grid = asked.grid(None, data.resolution, method, plain=False)
     if data.resolution is not None and max(each or 0 for each in grid.resolutions) > data.resolution:
         raise OdanonError(

@@ -6,13 +6,14 @@ import pandas as pd
 
 from odanon import registry
 from odanon.advise.measure import Method
-from odanon.advise.rows import PeopleRows, TreeOver, on_the_clock, own_columns
+from odanon.advise.rows import PeopleRows, TreeOver, own_columns
 from odanon.advise.settings import DAY_MINUTES, Setting, bin_starts, cell_minutes
 from odanon.errors import OdanonError
 from odanon.hierarchies.over import tree_over
 from odanon.product import Product
 from odanon.product.windows import day_type, has_matrix
 from odanon.protocols import Zoning
+from odanon.tables.times import on_the_clock
 from odanon_assets.chain.od import tile_labels, told_rows
 from odanon_assets.lake.lake import Lake
 

@@ -3,8 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
-from zoneinfo import ZoneInfo
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.window import LENGTHS, Length, window_start
 from odanon.tables.read import TableInput
-from odanon.tables.times import SOME_DAY
+from odanon.tables.times import as_instants, on_the_clock
 
 TreeOver = Callable[[pd.DataFrame, int | None], Hierarchy]  # over the tiles of some rows, of a resolution
 _COLUMNS = ("day", "minute", "origin", "destination", "person", "trips", "weight")
@@ -75,13 +74,7 @@ def own_columns(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[[name for name in _COLUMNS if name in rows]].reset_index(drop=True)
 
 
-def on_the_clock(instants: pd.Series, zone: ZoneInfo) -> pd.DataFrame:
-    """Day and minute of the day at which a local clock shows some instants."""
-    local = instants.dt.tz_convert(zone)
-    return pd.DataFrame({"day": local.dt.date.to_numpy(), "minute": (local.dt.hour * 60 + local.dt.minute).to_numpy()})
-
-
-def table_rows(table: TableInput, zone: ZoneInfo) -> PeopleRows:
+def table_rows(table: TableInput) -> PeopleRows:
     """The rows of a table whose column of times tells when trips start: instants, or hours of one day.
 
     Instants without an offset are those of the local clock.
@@ -89,30 +82,11 @@ def table_rows(table: TableInput, zone: ZoneInfo) -> PeopleRows:
     if table.time is None:
         raise OdanonError("advice is about time as well; name the column that tells when trips start with --time")
     rows = table.within_zones(table.rows()).reset_index(drop=True)
-    clock = on_the_clock(_instants(rows.pop("time"), zone, table), zone)
+    clock = on_the_clock(as_instants(rows.pop("time"), table.zone, str(table.path)), table.zone)
     told = pd.concat([rows.rename(columns={"count": "trips"}), clock], axis="columns")
     known = own_columns(told if "trips" in told else told.assign(trips=1))
     resolution = cell_resolution(known) if table.zones is None else None
     return PeopleRows(known, lambda part, _: table.map(part)[1], resolution)
-
-
-def _instants(column: pd.Series, zone: ZoneInfo, table: TableInput) -> pd.Series:
-    if pd.api.types.is_numeric_dtype(column):
-        if not (column.between(0, 23) & (column % 1 == 0)).all():
-            raise OdanonError(
-                f"{table.path}: the column of times holds numbers that are no hours from 0 to 23; write instants,"
-                " such as 2026-03-02T08:15"
-            )
-        return (SOME_DAY + pd.to_timedelta(column, unit="h")).dt.tz_localize(None).dt.tz_localize(zone)
-    try:
-        told = pd.to_datetime(column)
-        aware = isinstance(told.dtype, pd.DatetimeTZDtype)
-        gap = timedelta(hours=1)  # a moment that the clock skips or repeats is told by its hour alone
-        return told if aware else told.dt.tz_localize(zone, ambiguous=np.zeros(len(told), bool), nonexistent=gap)
-    except (AttributeError, TypeError, ValueError):
-        raise OdanonError(
-            f"{table.path}: the column of times holds no instants of one kind, nor hours from 0 to 23; repair it"
-        ) from None
 
 
 def cell_resolution(rows: pd.DataFrame) -> int | None:

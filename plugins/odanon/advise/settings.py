@@ -7,16 +7,15 @@ from itertools import pairwise, product
 from math import gcd
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from odanon.errors import OdanonError
 from odanon.model.window import LENGTHS, Length
 from odanon.plugin import format_duration
-from odanon.product.clock import Bins
+from odanon.tables.times import parse_bins
 from odanon.trips.bins import equal_starts
 
 DAY_MINUTES = 24 * 60
-_BINS: TypeAdapter[timedelta | tuple[time, ...]] = TypeAdapter(Bins)
 T = TypeVar("T")
 
 
@@ -109,7 +108,7 @@ def time_bins(text: str) -> tuple[tuple[int, ...], ...]:
     return _each(
         "--bins",
         text,
-        lambda part: bin_starts(_BINS.validate_python(part)),
+        lambda part: bin_starts(parse_bins("--bins", part)),
         "write lengths that divide a day: 1h,3h,1d",
     )
 

@@ -1,5 +1,6 @@
 """`odanon anonymize`: one table of trips or flows in, a release out."""
 
+import sys
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -11,7 +12,9 @@ from rich.console import Console
 from odanon import registry
 from odanon.commands.figures import in_a_line
 from odanon.commands.table_options import with_table
+from odanon.commands.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
 from odanon.commands.values import plugin_parameters
+from odanon.compare.plan import splits_time
 from odanon.door import release
 from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
@@ -25,7 +28,10 @@ PANEL = ("One table", 1)
 @with_table
 def anonymize(
     table: TableInput,
-    out: Annotated[Path, typer.Option(help="Folder for the release; it must be new or empty.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the release, new or empty; without it nothing is done, and told what would be."),
+    ] = None,
     algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-lattice",
     k: Annotated[int, typer.Option("-k", "--k", help="Least number of units behind a flow.")] = 10,
     unit: Annotated[str, typer.Option(help="What k counts: persons, trips, vehicles or population.")] = "persons",
@@ -33,33 +39,50 @@ def anonymize(
         float, typer.Option(help="Largest share of trips that may be left out, or told coarsely.")
     ] = 0.10,
     adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Every flow has as few bins of --time as it needs (atg-lattice).")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--adaptive/--fixed",
+            help="Every flow has as few bins of --time as it needs, or all have one; with --bin the first where the algorithm can.",
+        ),
+    ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", help="Another parameter of the algorithm, as name=value.")
     ] = None,
 ) -> None:
-    """Anonymise a table of trips or flows and write flows, assignment, zones and release.json.
+    """Anonymise a table of trips or flows and write a folder to hand out, and one to keep.
 
+    What it understands of a file: `odanon anonymize trips.csv`.
     With H3 cells: `odanon anonymize trips.parquet --origin o --destination d --person user --out release`.
     With zones: `odanon anonymize od.csv --count trips --unit trips --hierarchy ward --zones zones.gpkg --out release`.
+    By hours: `odanon anonymize trips.csv --person user --time start --bin 1h --timezone Europe/Paris --out release`.
     """
+    console = Console(stderr=True)
+    if out is None:
+        proposed = proposal(table, unit, k, algorithm, suppression)
+        proposed.show()
+        if proposed.lacking or not _asks() or not typer.confirm("do it now?"):
+            return
+        table, out = proposed.accepted(table), Path(release_name(table))
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
-    console, table = Console(stderr=True), replace(table, adaptive=adaptive)
     asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
     anonymizer = registry.create("anonymize", algorithm, asked)
     promise = registry.find("anonymize", algorithm).promise(asked)
+    table = with_ends(table, console)
+    refuse_uncounted(table, unit)
+    in_time = adaptive if adaptive is not None else table.bin is not None and splits_time(algorithm)
+    table = replace(table, adaptive=in_time)
     if not anonymizer.verifiable:
-        console.print(f"{algorithm} makes flows that nobody can count again: they will not be verified", style="yellow")
-    with console.status(f"reading {table.path} ...") as status:
-        loaded = table.load()
+        told(console, f"{algorithm} makes flows that nobody can count again: they will not be verified")
+    with while_reading(console, table.path.name) as (progress, rows_read):
+        loaded = table.load(rows_read)
         matrices, tree = loaded.matrices, loaded.tree
-        if adaptive:
+        if in_time:
             refuse_thin_ends(matrices[None], promise.k)
-        status.update(f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...")
+        progress.add_task(
+            f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...", total=None
+        )
         released = release(matrices, tree, anonymizer, promise)
-        status.update("writing ...")
         write_folder(out, released, tree, loaded.tiles, algorithm, loaded.prior)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
@@ -67,6 +90,11 @@ def anonymize(
     tables = [name for name in ("flows", "zones", "weights") if (out / f"{name}.parquet").exists()]
     typer.echo(f"written to {out}: {', '.join(f'{name}.parquet' for name in tables)} {use};")
     typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")
+
+
+def _asks() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin.isatty()
 
 
 def _print_figures(figures: dict[str, float], *, noisy: bool) -> None:

@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from odanon.commands.table_options import with_table
+from odanon.commands.understood import refuse_uncounted, while_reading, with_ends
 from odanon.commands.values import duration
 from odanon.compare.cross import cross_table
 from odanon.compare.page import comparison_page
@@ -69,13 +70,16 @@ def compare(
     if adaptive and (table.time is None or protect is not None):
         raise OdanonError("--adaptive compares bins of time, without --protect; name their column with --time")
     planned = cases(algorithms, k, "persons" if protect else unit, suppression, adaptive)
-    table = replace(table, segment=by)
-    loaded = table.load()  # a mistake in the table is told once, before any run
+    console = Console(stderr=True)
+    table = replace(with_ends(table, console), segment=by)
+    refuse_uncounted(table, "persons" if protect else unit)
+    with while_reading(console, table.path.name) as (_, rows_read):
+        loaded = table.load(rows_read)  # a mistake in the table is told once, before any run
     if protect is not None:
         planned = _crossed(planned, protect, loaded)
     plan = Plan(table, planned, out, duration("--time-limit", time_limit).total_seconds(), reading=reading)
     results = []
-    with Progress(console=Console(stderr=True)) as progress:
+    with Progress(console=console) as progress:
         task = progress.add_task("comparing", total=len(plan.cases))
         for result in run_plan(plan, workers):
             results.append(result)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ WEIGHT_UNIT = (
 )  # weights count in such parts, rounded down: sums are exact in any order and promise nothing too much
 MOST_TRIPS = 2**31  # of one row
 _MOST_VOLUME = 2**53  # of all rows together: whole numbers that every reader counts exactly
+_ONE_KEY = 2**62
 _MOST_WEIGHT = 2.0**42  # of all rows together; sums of units fit in 64 bits
 
 
@@ -60,7 +62,7 @@ class ODMatrix:
         A missing `trips` or `person` column name (None) means one trip a row, or no ids. `time` names the column with the number
         of each row's bin among `times`.
         """
-        ids = None if person is None else pd.factorize(rows[person], sort=True)[0].astype(np.int64)
+        ids = None if person is None else _sorted_codes(rows[person])
         if ids is not None and (ids < 0).any():
             raise OdanonError(f"{int((ids < 0).sum())} OD rows have no person id; drop or repair them first")
         counts = np.ones(len(rows), np.int64) if trips is None else rows[trips].to_numpy()
@@ -78,8 +80,8 @@ class ODMatrix:
         if weights is not None and weights.sum() >= _MOST_WEIGHT:
             raise OdanonError(f"column {weight!r} adds up to more than 4 million million; give weights in larger units")
         matrix = cls.from_arrays(
-            origins.ranks(rows[origin].to_numpy()),
-            destinations.ranks(rows[destination].to_numpy()),
+            _ranks(rows[origin], origins),
+            _ranks(rows[destination], destinations),
             counts.astype(np.int64),
             ids,
             weights,
@@ -102,7 +104,7 @@ class ODMatrix:
         """Sort, sum duplicates and drop empty rows."""
         keep = np.asarray(trips) > 0
         keys = [np.asarray(a)[keep] for a in (person, time, destination, origin) if a is not None]
-        order = np.lexsort(keys)
+        order = _order(keys, stable=weight is not None)
         keys = [key[order] for key in keys]
         fresh = np.ones(len(order), dtype=bool)
         if len(order):
@@ -182,3 +184,39 @@ class ODMatrix:
     def volume(self) -> int:
         """V, all trips of the matrix."""
         return int(self.trips.sum())
+
+
+def _order(keys: list[npt.NDArray], *, stable: bool) -> npt.NDArray[np.int64]:
+    """As `np.lexsort`, by one number a row where that fits; `stable` keeps rows of equal keys in their order."""
+    sizes = [int(key.max(initial=0)) + 1 for key in keys]
+    if prod(sizes) >= _ONE_KEY or any(key.min(initial=0) < 0 for key in keys):
+        return np.lexsort(keys)
+    joined = np.zeros(len(keys[0]), np.int64)
+    for key, size in zip(reversed(keys), reversed(sizes), strict=True):
+        joined = joined * size + key
+    return np.argsort(joined, kind="stable" if stable else None)
+
+
+def _sorted_codes(ids: pd.Series) -> npt.NDArray[np.int64]:
+    """A number for every distinct value, in their order; -1 where there is none. Of categories each is looked at once."""
+    if not isinstance(ids.dtype, pd.CategoricalDtype):
+        return pd.factorize(ids, sort=True)[0].astype(np.int64)
+    codes, used = _used(ids)
+    return np.append(pd.factorize(pd.Series(used), sort=True)[0], -1)[codes].astype(np.int64)
+
+
+def _ranks(labels: pd.Series, tree: Hierarchy) -> npt.NDArray[np.int32]:
+    if not isinstance(labels.dtype, pd.CategoricalDtype):
+        return tree.ranks(labels.to_numpy())
+    codes, used = _used(labels)
+    if (codes < 0).any():
+        return tree.ranks(labels.to_numpy())  # which says so
+    return tree.ranks(used)[codes]
+
+
+def _used(labels: pd.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray]:
+    """Codes of the categories that rows have, and these."""
+    codes, names = labels.cat.codes.to_numpy(np.int64), labels.cat.categories.to_numpy(object)
+    there = np.bincount(codes + 1, minlength=len(names) + 1)[1:] > 0
+    place = np.append(np.cumsum(there) - 1, -1)
+    return place[codes], names[there]

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from odanon.errors import OdanonError
 from odanon.reading.child.columns import schema_of
+from odanon.reading.child.dialect import Dialect
 from odanon.reading.files import shown
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.ids import AS_WRITTEN, REASONS, Spelling
@@ -30,6 +31,7 @@ Kind = Literal["text", "id", "number", "time", "texts", "shape"]
 
 MEMORY_LIMIT = 2 << 30  # bytes of address space of the child
 _PIPE_BYTES = 1 << 20
+_USUAL = Dialect()
 
 _REASONS = {
     "unreadable": "cannot be opened; check that it exists and may be read",
@@ -42,6 +44,7 @@ _REASONS = {
     "long_row": "has a row longer than a megabyte, or a quote that never closes; repair it",
     "no_layer": "cannot be read as a polygon layer, or has no layer of that name; correct the path or the layer",
     "no_shapes": "has no geometry with a CRS; save it again with its EPSG code",
+    "encoding": "has letters that its encoding does not have; save it as UTF-8",
     "memory": "cannot be read within the memory limit; split it, or write it again with smaller row groups",
     **REASONS,
 }
@@ -71,7 +74,7 @@ class Job:
     columns: list[Column]
     zone: str | None = None
     time_format: str = "auto"
-    delimiter: str = ","
+    dialect: Dialect = _USUAL
     persons: list[str] | None = None
     spelling: Spelling = AS_WRITTEN
     layer: str | None = None

@@ -14,6 +14,7 @@ from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 from odanon.reading.batches import Column, Job, read, read_what_can_be
 from odanon.reading.child.columns import schema_of
+from odanon.reading.child.dialect import Dialect
 from odanon.reading.delivery import Delivery
 from odanon.reading.files import Files, ZoneName, shown
 from odanon.reading.ids import AS_WRITTEN, Spelling
@@ -87,7 +88,7 @@ class FileTable(SpelledIds):
             columns,
             self.timezone,
             self.time_format,
-            self.delimiter,
+            Dialect(self.delimiter),
             spelling=self.spelling,
         )
 

@@ -1,10 +1,13 @@
 """Reading a table of trips or flows and the map it lies on."""
 
 import logging
+import re
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 import pandas as pd
@@ -16,15 +19,24 @@ from odanon.hierarchies.over import tree_over
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.tiles import Tiles, distinct_labels, unplaced
+from odanon.model.tiles import Tiles, distinct_labels, on_earth, unplaced
+from odanon.model.window import Times
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
+from odanon.reading.batches import Column
 from odanon.reading.files import shown
 from odanon.reading.persons import persons
 from odanon.reconstruct.prior import TileWeights, read_weights
-from odanon.tables.times import column_bins
+from odanon.tables.columns import Clock, Progress, categories, mark, read_columns, whole_labels
+from odanon.tables.coordinates import pair_of, placed
+from odanon.tables.dialects import EITHER, Told
+from odanon.tables.guess import count_column
+from odanon.tables.look import Seen, look
+from odanon.tables.times import column_bins, cut, parse_bins
 
 _TABLES = (".csv", ".parquet")
 _NAMED = 25  # zones that a sentence lists
+_MOST_BINS = 24 * 366
+OUTSIDE = "\0outside"  # the label of a place in no zone
 _log = logging.getLogger("odanon")
 
 
@@ -46,10 +58,13 @@ class Loaded:
 class TableInput:
     """Which table, which of its columns mean what, and the zones and hierarchy under it.
 
-    `origin` and `destination` name a column of tile labels, or two columns `lat,lon` that are put into H3 cells of
-    `resolution`. Rows of zones that `zones` lacks are refused, or left out with `drop_missing`. With a `segment` column, `only` reads the rows of one of its values.
-    With `adaptive` all values of `time` are bins of one matrix, of which every flow has as few as it needs.
+    `origin` and `destination` name a column of tile labels, or two columns `lat,lon` (`x,y` of a projected `crs`) that are put into
+    `zones`, or into H3 cells of `resolution`. Without a `count` a row is one trip; "1" says so where a column looks like a count.
+    Rows without a value are refused or, with `drop_missing`, left out; so are, with `drop_unknown`, those of zones that `zones` lacks.
+    `time` names bins or, with a `bin`, instants that the clock of `timezone` cuts; `adaptive` makes all bins one matrix, of which
+    every flow has as few as it needs. With a `segment` column, `only` reads the rows of one of its values.
     `tile_weights` is a table of public weights by tile that releases are read by as well (`odanon.reconstruct.prior`).
+    `csv` says how a CSV file is written where that is not to be found out (`odanon.tables.dialects.Told`).
     """
 
     path: Path
@@ -59,20 +74,25 @@ class TableInput:
     person: str | None = None
     weight: str | None = None
     time: str | None = None
+    bin: str | None = None
+    timezone: str | None = None
     adaptive: bool = False
     hierarchy: str = "h3"
     hierarchy_parameters: dict[str, Any] = field(default_factory=dict)
     zones: Path | None = None
     zone_id: str = "id"
     resolution: int = 9
+    crs: str | None = None
     drop_missing: bool = False
+    drop_unknown: bool = False
     segment: str | None = None
     only: str | None = None
     tile_weights: Path | None = None
+    csv: dict[str, Any] = field(default_factory=dict)
 
-    def load(self) -> Loaded:
+    def load(self, progress: Progress | None = None) -> Loaded:
         """The matrices of the table on the hierarchy."""
-        rows = self.rows()
+        rows = self.rows(progress)
         segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
         if self.only is not None:
             rows = rows[rows["segment"] == self.only]
@@ -82,11 +102,37 @@ class TableInput:
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         if ground is not None:
             ground = replace(ground, prior=None if prior is None else prior.of_nodes(tree))
-        if self.adaptive:
-            matrices: dict[Any, ODMatrix] = {None: replace(self._in_time(rows, tree), ground=ground)}
+        found = {bin_: replace(od, ground=ground) for bin_, od in self._matrices(rows, tree).items()}
+        return Loaded(self._with_trips(found), tree, tiles, segments, prior)
+
+    def _matrices(self, rows: pd.DataFrame, tree: Hierarchy) -> dict[Any, ODMatrix]:
+        """One matrix, of all times where it is adaptive; or one for every time bin, by its name and in their order."""
+        if self.time is None:
+            if self.adaptive or self.bin:
+                asked = "--adaptive splits" if self.adaptive else "--bin cuts"
+                raise OdanonError(f"{asked} time and no column tells it; name one with --time")
+            return {None: self._matrix(rows, tree)}
+        if self.bin is not None:
+            found = cut(rows["time"], self.zone, parse_bins("--bin", self.bin), str(self.path))
+            number, times = found.number, found.times
+        elif self.adaptive:
+            number, times = column_bins(rows["time"], str(self.path))
         else:
-            matrices = {bin_: replace(self._matrix(part, tree), ground=ground) for bin_, part in _by_time(rows)}
-        return Loaded(self._with_trips(matrices), tree, tiles, segments, prior)
+            return {bin_: self._matrix(part, tree) for bin_, part in self._by_time(rows)}
+        if self.adaptive:
+            return {None: self._matrix(rows.assign(time=number), tree, times)}
+        parts = rows.groupby(number, sort=True)
+        names = found.names()
+        return {names[int(at)]: self._matrix(part, tree) for at, part in parts}
+
+    def _by_time(self, rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+        bins = rows["time"].nunique()
+        if bins > _MOST_BINS:
+            raise OdanonError(
+                f"{self.path}: column {self.time!r} has {bins:,} different values, and each would be a time bin; cut instants into"
+                " longer ones with --bin, such as --bin 1h"
+            )
+        return list(rows.groupby("time", sort=True, observed=True))
 
     def _with_trips(self, matrices: dict[Any, ODMatrix]) -> dict[Any, ODMatrix]:
         """The time bins in which somebody travels; all of them where nobody ever does, which the promise refuses."""
@@ -97,64 +143,145 @@ class TableInput:
         _log.warning("%s: %d of %d time bins have no trips and are left out", self.path, left, every)
         return kept
 
-    def rows(self) -> pd.DataFrame:
-        """The wanted columns under our names; tile labels and ids as text."""
-        if not self.path.exists():
-            raise OdanonError(f"{self.path} does not exist; give the path of a Parquet or CSV table")
-        texts = {
-            name: str for name in (self.origin, self.destination, self.person, self.segment) if name and "," not in name
-        }
-        try:
-            table = (
-                pd.read_parquet(self.path) if self.path.suffix == ".parquet" else pd.read_csv(self.path, dtype=texts)
-            )
-        except (OSError, ValueError):
-            raise OdanonError(f"{self.path} cannot be read as a table; give a Parquet or CSV file") from None
-        if table.empty:
-            raise OdanonError(f"{self.path} has no rows; give a table of trips or flows")
-        others = {} if self.time is None else {"time": self._column(table, self.time)}
-        if self.person is not None:
-            others["person"] = self._persons(table, self.person)
-        numbers = {"count": self.count, "weight": self.weight}
-        rows = pd.DataFrame(
-            {
-                "origin": self._labels(table, self.origin),
-                "destination": self._labels(table, self.destination),
-                **others,
-                **{ours: self._numbers(table, theirs) for ours, theirs in numbers.items() if theirs is not None},
-            }
+    @cached_property
+    def seen(self) -> Seen:
+        """What the first rows show."""
+        return look(self.path, Told(**self.csv))
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """Whose clock cuts the days."""
+        if self.timezone is not None and self.timezone not in available_timezones():
+            raise OdanonError(f"--timezone {self.timezone}: use an IANA time zone such as Europe/Paris or UTC")
+        return ZoneInfo(self.timezone or "UTC")
+
+    def rows(self, progress: Progress | None = None) -> pd.DataFrame:
+        """The wanted columns under our names: tiles, ids and segments as categories, times in UTC where they are instants."""
+        wanted = {column.name: column for column in self._wanted()}
+        table = read_columns(
+            self.seen, list(wanted.values()), Clock(self._time_format or "auto", self.zone.key), progress
         )
+        rows = pd.DataFrame({side: self._tiles(table, side) for side in ("origin", "destination")})
+        if self.time is not None:
+            rows["time"] = self._times(table, wanted["time"])
+        if self.person is not None:
+            numbered = not self.seen.is_text and bool(table[mark(wanted["person"])].any())
+            ids, kinds = persons(table["person"], numbered=numbered)
+            kinds.refuse_mixed()
+            rows["person"] = ids
+        for name in ("count", "weight", "segment"):
+            if name in wanted:
+                rows[name] = table[name]
+        return self._without_missing(rows)
+
+    def _wanted(self) -> list[Column]:
+        """The columns to read, by what they hold."""
+        find, columns = self.seen.find, []
+        for side in ("origin", "destination"):
+            option, named = f"--{side}", getattr(self, side)
+            if named in self.seen.names or "," not in named:
+                columns.append(Column(side, find(named, option), "text"))
+            else:
+                pair = pair_of(option, named)
+                columns += [Column(f"{side}_{at}", find(name, option), "number") for at, name in enumerate(pair)]
+        if self.count is not None and not self._one_each:
+            columns.append(Column("count", self._clear(find(self.count, "--count")), "number"))
+        if self.weight is not None:
+            columns.append(Column("weight", self._clear(find(self.weight, "--weight")), "number"))
+        if self.person is not None:
+            # Ids of a text are brought into one form once for all rows; those of other types by the reader, which knows them.
+            columns.append(Column("person", find(self.person, "--person"), "text" if self.seen.is_text else "id"))
         if self.segment is not None:
-            rows["segment"] = self._labels(table, self.segment)
-        missing = int(rows.isna().any(axis="columns").sum())
-        if missing:
-            what = "rows have an empty value or coordinates out of range"
-            raise OdanonError(f"{self.path}: {missing} {what}; remove or repair them first")
-        return rows
+            columns.append(Column("segment", find(self.segment), "text"))
+        if self.time is not None:
+            find(self.time, "--time")
+            self._check_clock()
+            columns.append(Column("time", self.time, "text" if self._time_format is None else "time"))
+        self._ask_for_counts({column.source for column in columns})
+        return columns
 
-    def _labels(self, table: pd.DataFrame, name: str) -> pd.Series:
-        if "," not in name:
-            column = self._column(table, name)
-            return column.where(column.isna(), column.astype("str"))
-        lat, lon = (self._numbers(table, part.strip()).to_numpy(np.float64) for part in name.split(",", 1))
-        return pd.Series(registry.create("zoning", "h3", {"resolution": self.resolution}).assign(lat, lon), table.index)
+    @property
+    def _one_each(self) -> bool:
+        """Whether somebody says that a row is one trip."""
+        return self.count == "1" and "1" not in self.seen.names
 
-    def _numbers(self, table: pd.DataFrame, name: str) -> pd.Series:
-        column = self._column(table, name)
-        try:
-            return pd.to_numeric(column)
-        except (TypeError, ValueError):
-            raise OdanonError(f"{self.path}: column {name!r} holds texts that are no numbers; repair it") from None
+    def _ask_for_counts(self, used: set[str]) -> None:
+        """A column that looks like a number of trips and is not used would make every row one trip, which nobody may have meant."""
+        free = [name for name in self.seen.names if name not in used]
+        if self.count is None and (found := count_column(self.seen, free)) is not None:
+            raise OdanonError(
+                f"{self.path}: does column {found!r} say how many trips a row stands for? Add --count {found}, or --count 1 if every row is"
+                " one trip"
+            )
 
-    def _persons(self, table: pd.DataFrame, name: str) -> pd.Series:
-        ids, kinds = persons(self._column(table, name))
-        kinds.refuse_mixed()
-        return ids.astype("str")
+    def _clear(self, name: str) -> str:
+        """A column of numbers in which 1.234 is not perhaps 1234."""
+        if self.seen.unclear and any(EITHER.fullmatch(text.strip()) for text in self.seen.sample[name]):
+            raise OdanonError(
+                f"{self.path}: numbers in {name!r} have three digits behind a point or comma, so they may be thousands; say what separates"
+                " decimals with --csv-set decimal=, or --csv-set decimal=."
+            )
+        return name
 
-    def _column(self, table: pd.DataFrame, name: str) -> pd.Series:
-        if name not in table.columns:
-            raise OdanonError(f"{self.path} has no column {name!r}; it has {', '.join(map(str, table.columns))}")
-        return table[name]
+    @cached_property
+    def _time_format(self) -> str | None:
+        """How instants are written; None where the column has names of time bins."""
+        if self.time is None:
+            return None
+        return self.csv.get("time") or self.seen.time_format(self.time)
+
+    def _check_clock(self) -> None:
+        """Dates alone cannot be cut into hours, and only instants can be cut at all."""
+        if self.bin is None or self.time is None:
+            return
+        bins = parse_bins("--bin", self.bin)
+        if self._time_format is not None and bins != timedelta(days=1) and not self.seen.has_clock(self.time):
+            raise OdanonError(f"{self.path}: column {self.time!r} holds days without a time; use --bin day")
+
+    def _times(self, table: pd.DataFrame, column: Column) -> pd.Series:
+        if self._time_format is None:
+            return _bin_names(whole_labels(table["time"]))
+        unclear = int(table[mark(column)].sum())
+        if unclear:
+            _log.warning(
+                "%s: %d times are shown twice or never by the clock of %s; the earlier moment is taken",
+                self.path,
+                unclear,
+                self.zone.key,
+            )
+        return table["time"]
+
+    def _tiles(self, table: pd.DataFrame, side: str) -> pd.Series:
+        if side in table:
+            return whole_labels(table[side])
+        option, named = f"--{side}", getattr(self, side)
+        first, second = (table[f"{side}_{at}"].to_numpy(np.float64) for at in (0, 1))
+        lat, lon = placed(option, pair_of(option, named), first, second, self.crs)
+        cells = self._zoning or registry.create("zoning", "h3", {"resolution": self.resolution})
+        labels = categories(cells.assign(lat, lon))
+        if self._zoning is not None:  # a place in no zone is unknown, an empty one is missing
+            outside = labels.isna() & on_earth(lat, lon)
+            labels = labels.cat.add_categories([OUTSIDE]).where(~outside, OUTSIDE)
+        return labels
+
+    def _without_missing(self, rows: pd.DataFrame) -> pd.DataFrame:
+        lacking = {name: int(rows[name].isna().sum()) for name in rows if rows[name].hasnans}
+        if not lacking:
+            return rows
+        named = ", ".join(f"{self._told(name)}: {count:,}" for name, count in lacking.items())
+        keep = rows.notna().all(axis="columns")
+        left_out = f"{len(rows) - int(keep.sum()):,} of {len(rows):,} rows"
+        what = f"{self.path}: {left_out} have no usable value ({named})"
+        if not self.drop_missing:
+            raise OdanonError(f"{what}; repair them, or leave them out with --drop-missing")
+        if not keep.any():
+            raise OdanonError(f"{what}; no row is left without them")
+        _log.warning("%s and are left out", what)
+        return rows[keep].reset_index(drop=True)
+
+    def _told(self, name: str) -> str:
+        """The columns behind one of ours, as the table calls them."""
+        return str(getattr(self, name))
 
     def map(self, rows: pd.DataFrame) -> tuple[Tiles, Hierarchy]:
         """Where the labels of the table lie, which is given zones, H3 cells or nowhere, and the hierarchy over them.
@@ -175,17 +302,23 @@ class TableInput:
         if zoning is None or not isinstance(zoning, KnowsEveryTile):
             return rows
         outside = {side: ~rows[side].isin(zoning.every_label) for side in ("origin", "destination")}
-        strangers = sorted({label for side, out in outside.items() for label in rows[side][out]})
-        if not strangers:
+        lost = outside["origin"] | outside["destination"]
+        if not lost.any():
             return rows
-        names = ", ".join(map(shown, strangers[:_NAMED])) + (" ..." if len(strangers) > _NAMED else "")
-        what = f"{self.path}: {len(strangers)} zones are not in {self.zones}: {names}"
-        if not self.drop_missing:
-            raise OdanonError(f"{what}; add them there, or leave their rows out with --drop-missing")
-        kept = rows[~(outside["origin"] | outside["destination"])]
+        names = sorted({str(label) for side, out in outside.items() for label in rows[side][out].unique()} - {OUTSIDE})
+        listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
+        counted = f"{int(lost.sum()):,} of {len(rows):,} rows"
+        what = (
+            f"{len(names)} zones are not in {self.zones}: {listed}"
+            if names
+            else f"{counted} start or end in none of {self.zones}"
+        )
+        if not self.drop_unknown:
+            raise OdanonError(f"{self.path}: {what}; add them there, or leave their rows out with --drop-unknown")
+        kept = rows[~lost]
         if kept.empty:
-            raise OdanonError(f"{what}; no row is left without them")
-        _log.warning("%s; %d of %d rows are left out", what, len(rows) - len(kept), len(rows))
+            raise OdanonError(f"{self.path}: {what}; no row is left without them")
+        _log.warning("%s: %s; %s are left out", self.path, what, counted)
         return kept
 
     @cached_property
@@ -215,20 +348,15 @@ class TableInput:
             )
         return registry.create("hierarchy", self.hierarchy, self.hierarchy_parameters)
 
-    def _in_time(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
-        if self.time is None:
-            raise OdanonError("--adaptive splits time and no column tells it; name one with --time")
-        bins, times = column_bins(rows["time"], str(self.path))
+    def _matrix(self, rows: pd.DataFrame, tree: Hierarchy, times: Times | None = None) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
-        told = rows.assign(time=bins)
-        return ODMatrix.from_frame(
-            told, tree, tree, trips=trips, person=person, weight=weight, time="time", times=times
-        )
-
-    def _matrix(self, rows: pd.DataFrame, tree: Hierarchy) -> ODMatrix:
-        trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
-        return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight)
+        time = None if times is None else "time"
+        return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight, time=time, times=times)
 
 
-def _by_time(rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
-    return list(rows.groupby("time", sort=True)) if "time" in rows else [(None, rows)]
+def _bin_names(labels: pd.Series) -> pd.Series:
+    """The names of time bins; whole numbers, such as hours, count as numbers."""
+    names = labels.cat.categories
+    if labels.hasnans or not all(re.fullmatch(r"-?\d{1,9}", str(name)) for name in names):
+        return labels
+    return pd.Series(np.array([int(name) for name in names])[labels.cat.codes], labels.index)

@@ -68,7 +68,7 @@ def toronto(folder: Path) -> TableInput:
     named = table.astype({"Origin": str, "Destination": str, "Persons": "int64"})
     named.rename(columns=str.lower).to_parquet(path, index=False)
     zones = DATA / "tts2016" / "taz.gpkg"
-    return TableInput(path=path, count="persons", hierarchy="ward", zones=zones, zone_id="GTA06", drop_missing=True)
+    return TableInput(path=path, count="persons", hierarchy="ward", zones=zones, zone_id="GTA06", drop_unknown=True)
 
 
 def melbourne(folder: Path) -> TableInput:

@@ -165,7 +165,7 @@ def test_small_volumes_can_be_reported(trips: pd.DataFrame, tmp_path: Path) -> N
         (("--person", "user", "-k", "1"), "k: too small; give 2 or more"),
         (("--person", "user", "--suppression", "1.2"), "suppression: too large; give less than 1"),
         (("--person", "user", "-k", "401"), "the whole matrix holds fewer than k = 401 persons"),
-        ((), "unit persons needs a person id on every row and this matrix has none"),
+        ((), "unit persons needs a person id on every row and no column of od.csv was named; add --person user"),
         (("--person", "nobody"), "has no column 'nobody'; it has user, from, to, hour"),
         (("--person", "user", "--algorithm", "magic"), "no anonymize plugin is called 'magic'"),
         (("--person", "user", "--set", "colour"), "write name=value"),
@@ -281,5 +281,5 @@ def test_zones_without_a_polygon_are_named_and_their_rows_left_out_if_so_asked(t
     told = ("--count", "trips", "--unit", "trips", "--hierarchy", "ward", "--zones", str(tmp_path / "zones.gpkg"))
     sentence = refusal(rows, tmp_path, *told)
     assert f"2 zones are not in {tmp_path}/zones.gpkg: abroad, by sea; add them there" in sentence
-    out = run(rows, tmp_path, *told, "--drop-missing")
+    out = run(rows, tmp_path, *told, "--drop-unknown")
     assert pd.read_parquet(out / "flows.parquet")["trips"].sum() == 150

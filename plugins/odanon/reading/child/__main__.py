@@ -17,6 +17,7 @@ import pandas  # noqa: F401  PyArrow loads it for most conversions: once here, a
 import pyarrow as pa
 
 from odanon.reading.child.columns import Converter, schema_of
+from odanon.reading.child.dialect import Dialect
 from odanon.reading.child.formats import raw_batches
 from odanon.reading.child.layers import layer_batches
 from odanon.reading.child.unpack import RefusedError
@@ -33,12 +34,13 @@ def main(limit: int) -> int:
     os.environ.update(job["environment"])
     os.chdir(job["folder"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    converter = Converter(job["columns"], job["zone"], job["time_format"], Spelling(**job["spelling"]))
+    dialect = Dialect(**job["dialect"])
+    converter = Converter(job["columns"], job["zone"], job["time_format"], Spelling(**job["spelling"]), dialect)
     with pa.ipc.new_stream(sys.stdout.buffer, schema_of(job["columns"])) as writer:
         for number in range(len(job["files"])):
             _report(file=number)
             try:
-                for batch in _file_batches(job, number, converter):
+                for batch in _file_batches(job, number, converter, dialect):
                     writer.write_batch(batch)
             except RefusedError as refused:
                 _report(file=number, code=refused.code, column=refused.column, names=refused.names)
@@ -54,7 +56,7 @@ def main(limit: int) -> int:
     return 0
 
 
-def _file_batches(job: dict[str, Any], number: int, converter: Converter) -> Iterator[pa.RecordBatch]:
+def _file_batches(job: dict[str, Any], number: int, converter: Converter, dialect: Dialect) -> Iterator[pa.RecordBatch]:
     path = job["files"][number]
     person = job["persons"][number] if job["persons"] else None
     if any(column["kind"] == "shape" for column in job["columns"]):
@@ -62,7 +64,7 @@ def _file_batches(job: dict[str, Any], number: int, converter: Converter) -> Ite
             yield converter.convert(raw, lost, person)
         return
     with _open(path, job["protocol"]) as (file, size):
-        for raw, lost in raw_batches(file, size, path, job["columns"], job["delimiter"], job["time_format"]):
+        for raw, lost in raw_batches(file, size, path, job["columns"], dialect, job["time_format"]):
             yield converter.convert(raw, lost, person)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from odanon.reading.child.dialect import Dialect, plain_numbers
 from odanon.reading.child.unpack import RefusedError
 from odanon.reading.ids import AS_WRITTEN, Spelling, UnclearIdError, canonical
 from odanon.reading.texts import is_number, is_text, utf8
@@ -23,6 +24,7 @@ _TYPES = {
 MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, and whether ids were numbers
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
+_USUAL = Dialect()
 
 
 def schema_of(columns: list[dict[str, Any]]) -> pa.Schema:
@@ -38,10 +40,16 @@ class Converter:
     """Turns raw batches into batches of one schema."""
 
     def __init__(
-        self, columns: list[dict[str, Any]], zone: str | None, time_format: str, spelling: Spelling = AS_WRITTEN
+        self,
+        columns: list[dict[str, Any]],
+        zone: str | None,
+        time_format: str,
+        spelling: Spelling = AS_WRITTEN,
+        dialect: Dialect = _USUAL,
     ) -> None:
         self._columns = columns
         self._spelling = spelling
+        self._dialect = dialect
         self._zone = zone
         self._time_format = time_format
         self._schema = schema_of(columns)
@@ -68,6 +76,8 @@ class Converter:
             elif kind == "id":
                 ids = canonical(values, self._spelling)
                 arrays[name], arrays[f"{name}_number"] = ids.names, pa.repeat(ids.numbers, len(values))
+            elif kind == "number":
+                arrays[name] = _coordinates(values, self._dialect)
             else:
                 arrays[name] = _CONVERSIONS[kind](values)
         except (pa.ArrowNotImplementedError, TypeError):
@@ -78,10 +88,12 @@ class Converter:
     def _times(self, values: pa.Array, source: str) -> tuple[pa.Array, pa.Array]:
         """(times in UTC, which of them are wall-clock times that no zone places)."""
         values = _plain(values)
+        if pa.types.is_date(values.type):
+            values = values.cast(pa.timestamp("us"))
         if pa.types.is_timestamp(values.type):
             stamps, aware = values, values.type.tz is not None
         elif self._time_format in _EPOCH_US:
-            stamps, aware = _from_epoch(_numbers(values), _EPOCH_US[self._time_format]), True
+            stamps, aware = _from_epoch(_numbers(values, self._dialect), _EPOCH_US[self._time_format]), True
         elif not is_text(values.type):
             raise RefusedError("time_unit" if is_number(values.type) else "bad_type", source)
         elif self._time_format != "auto":
@@ -133,23 +145,23 @@ def _from_epoch(numbers: pa.Array, microseconds: int) -> pa.Array:
     return pc.round(pc.if_else(usable, scaled, None)).cast(pa.int64()).cast(TIME)
 
 
-def _numbers(values: pa.Array) -> pa.Array:
+def _numbers(values: pa.Array, dialect: Dialect) -> pa.Array:
     """Floats; null where a text is no number."""
     values = _plain(values)
     if not is_text(values.type):
         if not is_number(values.type):
             raise TypeError
         return values.cast(pa.float64(), safe=False)
-    texts = pc.utf8_trim_whitespace(utf8(values))
+    texts = plain_numbers(pc.utf8_trim_whitespace(utf8(values)), dialect)
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
         return pa.array([_float(text) for text in texts.to_pylist()], pa.float64())
 
 
-def _coordinates(values: pa.Array) -> pa.Array:
+def _coordinates(values: pa.Array, dialect: Dialect) -> pa.Array:
     """Floats in which -0.0 is 0.0, so that equal places are the same bytes."""
-    return pc.add(_numbers(values), 0.0)
+    return pc.add(_numbers(values, dialect), 0.0)
 
 
 def _float(text: str | None) -> float | None:
@@ -206,4 +218,4 @@ def _longer(array: pa.Array, rows: int) -> pa.Array:
     return pa.concat_arrays([array, pa.nulls(rows, array.type)])
 
 
-_CONVERSIONS = {"text": _texts, "number": _coordinates, "texts": _lists, "shape": _shapes}
+_CONVERSIONS = {"text": _texts, "texts": _lists, "shape": _shapes}

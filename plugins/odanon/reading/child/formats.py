@@ -4,6 +4,7 @@ Each function yields (batch of the wanted columns under their names in the file,
 parsed at all). Such rows count as read and are quarantined, so that nothing disappears.
 """
 
+import codecs
 import csv
 import io
 import json
@@ -17,6 +18,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from odanon.reading.child.dialect import UTF8, Dialect, Recoded
 from odanon.reading.child.logformats import gpx, plt
 from odanon.reading.child.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
 from odanon.reading.ids import UnclearIdError, one_type
@@ -29,7 +31,7 @@ _JSON_KINDS = {"text": pa.string(), "id": pa.string(), "number": pa.float64(), "
 
 
 def raw_batches(
-    file: BinaryIO, size: int, path: str, columns: list[dict[str, Any]], delimiter: str, time_format: str
+    file: BinaryIO, size: int, path: str, columns: list[dict[str, Any]], dialect: Dialect, time_format: str
 ) -> Raw:
     """The wanted columns of one file, whose format its name tells."""
     name = path.lower()
@@ -39,7 +41,7 @@ def raw_batches(
     text = Unpacked(file, size, codec)
     plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
     if plain.endswith((".csv", ".txt", ".tsv")):
-        return _csv(text, columns, delimiter)
+        return _csv(text, columns, dialect)
     if plain.endswith(".gpx"):
         return gpx(text)
     if plain.endswith(".plt"):
@@ -73,16 +75,23 @@ def present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
     for column in columns:
         if column["source"] not in names:
             raise RefusedError("no_column", column["source"], names)
-    return [column["source"] for column in columns]
+    return list(dict.fromkeys(column["source"] for column in columns))
 
 
-def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
+def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect) -> Raw:
     """All columns as bytes; a row with too many or too few fields is lost, and counted."""
+    source = text if dialect.encoding == UTF8 else Recoded(text, dialect.encoding)
     first = b""
-    while b"\n" not in first and len(first) < ROW_BYTES and (more := text.read(1 << 16)):
+    while b"\n" not in first and len(first) < ROW_BYTES and (more := source.read(1 << 16)):
         first += more
-    header = first.decode("utf-8-sig", "replace")
-    names = next(csv.reader([header.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
+    if dialect.names is None:
+        header = first.decode("utf-8-sig", "replace")
+        names = next(csv.reader([header.split("\n", 1)[0].rstrip("\r")], delimiter=dialect.delimiter), [])
+        options: dict[str, Any] = {}
+    else:
+        names = list(dialect.names)
+        first = first.removeprefix(codecs.BOM_UTF8)
+        options = {"column_names": names, "skip_rows": dialect.skip}
     wanted = present(columns, names)
     lost = 0
 
@@ -93,9 +102,9 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
 
     try:
         reader = pyarrow.csv.open_csv(
-            pa.PythonFile(_Joined(first, text), "r"),
-            pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
+            pa.PythonFile(_Joined(first, source), "r"),
+            pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False, **options),
+            pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=skip),
             pyarrow.csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary()), strings_can_be_null=True
             ),
@@ -114,7 +123,7 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], delimiter: str) -> Raw:
 class _Joined(io.RawIOBase):
     """The bytes already taken from a stream, then the rest of it."""
 
-    def __init__(self, first: bytes, rest: Unpacked) -> None:
+    def __init__(self, first: bytes, rest: Unpacked | Recoded) -> None:
         super().__init__()
         self._first = io.BytesIO(first)
         self._rest = rest

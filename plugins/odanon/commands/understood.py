@@ -1,0 +1,181 @@
+"""What a command understands of a table before it does anything: how it is written, and which columns mean what."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from odanon.errors import OdanonError
+from odanon.tables.columns import Progress as RowsRead
+from odanon.tables.guess import Guess, guess, person_column
+from odanon.tables.look import Seen
+from odanon.tables.read import TableInput
+
+_ENDS = ("origin", "destination")
+_COUNTED = ("persons", "vehicles", "population")
+
+
+def with_ends(table: TableInput, console: Console) -> TableInput:
+    """The table with the columns of its ends found by their names where nobody named them; what was found out is told."""
+    seen = table.seen
+    if seen.notes:
+        told(console, f"{table.path.name}: {', '.join(seen.notes)}")
+    if table.time is not None and table.time in seen.names and table.timezone is None and not _zoned(seen, table.time):
+        told(console, f"times in {table.time!r} say no offset and are taken as UTC; name their zone with --timezone")
+    unnamed = [side for side in _ENDS if getattr(table, side) == side and side not in seen.names]
+    if not unnamed:
+        return table
+    found = guess(seen)
+    sides = {side: column for side in unnamed if (column := getattr(found, side)) is not None}
+    for side, column in sides.items():
+        told(console, f"{side}: {column}, by its name; another one is named with --{side}")
+    return replace(table, **sides)
+
+
+def refuse_uncounted(table: TableInput, unit: str) -> None:
+    """What k counts is never guessed: without a column of people it can only be trips, and somebody must say so."""
+    if unit not in _COUNTED or table.person is not None:
+        return
+    likely = person_column(name for name in table.seen.names if name not in (table.origin, table.destination))
+    named = f"--person {shlex.quote(likely)}" if likely else "--person COLUMN"
+    raise OdanonError(
+        f"unit {unit} needs a person id on every row and no column of {table.path.name} was named; add {named}, or --unit trips if"
+        " it is enough that k trips are behind a flow, all of which may be one person's"
+    )
+
+
+@contextmanager
+def while_reading(console: Console, name: str) -> Iterator[tuple[Progress, RowsRead]]:
+    """A bar that counts rows while they are read, and says afterwards what is done."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"reading {name} ...", total=None)
+        yield progress, lambda rows, total: progress.update(task, completed=rows, total=total)
+
+
+def told(console: Console, sentence: str) -> None:
+    """A line beside the output, as it is."""
+    console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be done with a table of which nothing was said, and what is still to be said."""
+
+    command: str
+    columns: dict[str, Any]
+    lines: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+    def show(self) -> None:
+        for line in self.lines:
+            typer.echo(line)
+        for line in self.lacking:
+            typer.echo(f"  ? {line}")
+        typer.echo("nothing is written yet; to do it" + (", once that is settled:" if self.lacking else ":"))
+        typer.echo(f"  {self.command}")
+
+    def accepted(self, table: TableInput) -> TableInput:
+        """The table read as it is proposed."""
+        return replace(table, **self.columns)
+
+
+def proposal(table: TableInput, unit: str, k: int, algorithm: str, suppression: float) -> Proposal:
+    """The meaning of the columns, what would be made of them, and the whole command."""
+    seen = table.seen
+    found = guess(seen)
+    ends = {side: _end(table, found, side) for side in _ENDS}
+    person, count = table.person or found.person, table.count or found.count
+    lacking = [
+        f"which column is the {side}? Name it with --{side}; there are {seen.listed}"
+        for side, column in ends.items()
+        if column is None
+    ]
+    counted = unit if person is not None or unit not in _COUNTED else "trips"
+    if counted != unit:
+        lacking.append(
+            "no column looks like ids of people, so k can only count trips, all of which may be one person's: --unit trips accepts"
+            " that, --person COLUMN names the ids"
+        )
+    maps = _map(table, seen, ends["origin"])
+    lacking += maps.lacking
+    lines = [
+        f"{table.path.name}: about {seen.rows:,} rows" + (f"; {', '.join(seen.notes)}" if seen.notes else ""),
+        *(f"  {side:12} {column or '?'}{maps.meaning if column else ''}" for side, column in ends.items()),
+        f"  {'person':12} {person or '?'}" + (f": k counts different {unit}" if counted == unit and person else ""),
+        f"  {'count':12} " + (f"{count}: trips of a row" if count and count != "1" else "every row is one trip"),
+        f"  {'time':12} " + _when(table, found),
+        f"it would make flows of at least {k} {counted} with {algorithm}, at most {suppression:.0%} of the trips left out or told coarsely",
+    ]
+    words = ["odanon", "anonymize", str(table.path)]
+    words += [word for side, column in ends.items() for word in (f"--{side}", column or "COLUMN")]
+    words += ["--person", person] if person else []
+    words += ["--count", count] if count else []
+    words += ["--time", table.time, "--bin", table.bin or "1h"] if table.time else []
+    words += maps.words
+    words += ["-k", str(k), "--unit", counted, "--out", release_name(table)]
+    named = {**ends, "person": person, "count": count}
+    columns: dict[str, Any] = {name: column for name, column in named.items() if column is not None}
+    return Proposal(shlex.join(words), columns, tuple(lines), tuple(lacking))
+
+
+def release_name(table: TableInput) -> str:
+    """The folder that is proposed."""
+    return f"{table.path.name.partition('.')[0]}-release"
+
+
+@dataclass(frozen=True)
+class _Map:
+    meaning: str
+    words: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+
+
+def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
+    """Where the tiles lie, as far as the origins tell."""
+    if table.zones is not None:
+        return _Map(
+            ": zones", ("--zones", str(table.zones), "--zone-id", table.zone_id, "--hierarchy", table.hierarchy)
+        )
+    if origin is None:
+        return _Map("")
+    if "," in origin and origin not in seen.names:
+        return _Map(f": coordinates, put into H3 cells of resolution {table.resolution}")
+    if _are_cells(seen.sample[origin]):
+        return _Map(": H3 cells")
+    question = "the tiles are no H3 cells: say where they lie with --zones FILE --zone-id COLUMN --hierarchy ward"
+    return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
+
+
+def _are_cells(labels: list[str]) -> bool:
+    import h3
+
+    return bool(labels) and all(map(h3.is_valid_cell, labels))
+
+
+def _end(table: TableInput, found: Guess, side: str) -> str | None:
+    named = getattr(table, side)
+    return named if named != side or side in table.seen.names else getattr(found, side)
+
+
+def _when(table: TableInput, found: Guess) -> str:
+    if table.time is not None:
+        return f"{table.time}, cut by the clock of {table.zone.key}"
+    if found.time is None:
+        return "all rows together"
+    return f"all rows together; --time {found.time} --bin 1h would tell hours as well"
+
+
+def _zoned(seen: Seen, column: str) -> bool:
+    return seen.time_format(column) is None or seen.zoned(column)

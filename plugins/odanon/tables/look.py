@@ -1,0 +1,150 @@
+"""A first look at a table: how it is written, its columns, and what its first rows hold."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from odanon.errors import OdanonError
+from odanon.reading.child.dialect import Dialect, plain_numbers
+from odanon.reading.files import shown
+from odanon.tables.dialects import Told, csv_text, told_dialect
+
+PARQUET = (".parquet", ".pq")
+_SAMPLE_ROWS = 1000
+_NAMED = 25  # columns that a sentence lists
+_MISTAKEN = (".xlsx", ".xls", ".ods", ".json", ".geojson", ".gpkg", ".shp", ".zip", ".dbf", ".sav")
+_SPANS = {"epoch_s": (6e8, 4.2e9), "epoch_ms": (6e11, 4.2e12), "epoch_us": (6e14, 4.2e15)}  # from 1989 to 2103
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s?(Z|[+-]\d\d(:?\d\d)?)?)?")
+_ZONED = re.compile(r".*\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)")
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
+_CLOCKS = (" %H:%M:%S", " %H:%M", "")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the first rows of a table show: `sample` has the texts of every column, empty ones left out."""
+
+    path: Path
+    names: tuple[str, ...]
+    sample: dict[str, list[str]]
+    rows: int  # about so many in all
+    dialect: Dialect
+    unclear: bool = False  # whether 1.234 may be 1234 as well, for all that the sample shows
+    notes: tuple[str, ...] = ()  # what somebody should know who did not write the file
+
+    def find(self, name: str, option: str = "") -> str:
+        """A column by its name; a stranger gets the nearest one, and a name that two columns have is refused."""
+        if self.names.count(name) == 1:
+            return name
+        if name in self.names:
+            raise OdanonError(f"{self.path} has {self.names.count(name)} columns {name!r}; give each its own name")
+        near = get_close_matches(name.casefold(), [each.casefold() for each in self.names], 1)
+        meant = next((f" (did you mean {each!r}?)" for each in self.names if near and each.casefold() == near[0]), "")
+        raise OdanonError(
+            f"{self.path} has no column {name!r}{meant}; it has {self.listed}"
+            + (f"; name one with {option}" if option else "")
+        )
+
+    @property
+    def is_text(self) -> bool:
+        """Whether this is a CSV file, in which everything is text."""
+        return self.dialect.names is not None
+
+    @property
+    def listed(self) -> str:
+        """The columns for a sentence."""
+        return ", ".join(map(shown, self.names[:_NAMED])) + (" ..." if len(self.names) > _NAMED else "")
+
+    def numbers(self, name: str) -> list[float] | None:
+        """The sample of a column, if all of it are numbers."""
+        texts = plain_numbers(pa.array([text.strip() for text in self.sample[name]], pa.string()), self.dialect)
+        try:
+            found = texts.cast(pa.float64()).to_pylist()
+        except pa.ArrowInvalid:
+            return None
+        return found if found and None not in found else None
+
+    def time_format(self, name: str) -> str | None:
+        """How a column writes instants, as sources name it; None if it has none. Days before months must be told from months before days."""
+        texts = [text.strip() for text in self.sample[name]]
+        if not texts:
+            return None
+        if all(_ISO.fullmatch(text) for text in texts):
+            return "auto"
+        if (numbers := self.numbers(name)) is not None:
+            return next((kind for kind, (low, high) in _SPANS.items() if all(low < n < high for n in numbers)), None)
+        fitting = [day + clock for clock in _CLOCKS for day in _DAYS if all(_fits(text, day + clock) for text in texts)]
+        if len(fitting) > 1:
+            raise OdanonError(
+                f"{self.path}: the dates in {name!r} may begin with the day or with the month; say which with"
+                f" --csv-set 'time={fitting[0]}' or --csv-set 'time={fitting[1]}'"
+            )
+        return fitting[0] if fitting else None
+
+    def has_clock(self, name: str) -> bool:
+        """Whether times have more than a day."""
+        return self.numbers(name) is not None or any(":" in text for text in self.sample[name])
+
+    def zoned(self, name: str) -> bool:
+        """Whether all times say their offset."""
+        return self.numbers(name) is not None or all(_ZONED.fullmatch(text.strip()) for text in self.sample[name])
+
+
+def look(path: Path, told: Told | None = None) -> Seen:
+    """The first rows of a Parquet or CSV table, and how it is written unless that was told."""
+    if not path.exists():
+        raise OdanonError(f"{path} does not exist; give the path of a Parquet or CSV table")
+    if path.is_dir():
+        raise OdanonError(f"{path} is a folder; give one Parquet or CSV table")
+    if path.suffix.lower() in _MISTAKEN:
+        raise OdanonError(f"{path} is no table that can be read here; save it as CSV or Parquet first")
+    if path.stat().st_size == 0:
+        raise OdanonError(f"{path} is empty; give a table of trips or flows")
+    seen = _parquet(path) if path.suffix.lower() in PARQUET else _csv(path, told or Told())
+    if not seen.rows:
+        raise OdanonError(f"{path} has no rows; give a table of trips or flows")
+    return seen
+
+
+def _parquet(path: Path) -> Seen:
+    try:
+        file = pq.ParquetFile(path)
+        names = tuple(file.schema_arrow.names)
+        head = next(file.iter_batches(_SAMPLE_ROWS), None)
+    except (OSError, pa.ArrowException):
+        raise OdanonError(f"{path} cannot be read as a table; give a Parquet or CSV file") from None
+    columns = [] if head is None else head.columns
+    sample = {name: _texts(column) for name, column in zip(names, columns, strict=False)}
+    return Seen(path, names, sample, file.metadata.num_rows, Dialect())
+
+
+def _texts(column: pa.Array) -> list[str]:
+    return [_text(value) for value in column.to_pylist() if value is not None and value == value]
+
+
+def _text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime | date) else str(value)
+
+
+def _csv(path: Path, told: Told) -> Seen:
+    text = csv_text(path, told.encoding)
+    found = told_dialect(path, text, told)
+    body = found.rows[:_SAMPLE_ROWS]
+    names: Sequence[str] = found.dialect.names or ()
+    sample = {name: [row[at] for row in body if at < len(row) and row[at] != ""] for at, name in enumerate(names)}
+    rows = len(found.rows) if text.whole else int(text.total_bytes / max(1, text.read_bytes) * len(found.rows))
+    return Seen(path, tuple(names), sample, rows, found.dialect, found.unclear, found.notes)
+
+
+def _fits(text: str, pattern: str) -> bool:
+    try:
+        datetime.strptime(text, pattern)
+    except ValueError:
+        return False
+    return True

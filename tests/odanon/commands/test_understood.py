@@ -1,0 +1,139 @@
+"""`odanon anonymize FILE` by somebody who has said nothing yet: what is understood is shown, and what k counts is never guessed."""
+
+import shlex
+from pathlib import Path
+
+import h3
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from odanon import cli
+from odanon.commands import anonymize
+from odanon.errors import OdanonError
+from odanon.reading.child.dialect import Dialect
+from odanon.tables.guess import Guess, guess
+from odanon.tables.look import Seen
+
+RUN = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def trips() -> pd.DataFrame:
+    """Trips of 60 people between a few cells on two days."""
+    rng, n = np.random.default_rng(8), 600
+    cells = np.array(sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 1)), dtype=object)
+    at = pd.Timestamp("2026-03-02") + pd.to_timedelta(rng.integers(0, 48 * 60, n), unit="min")
+    return pd.DataFrame(
+        {"user_id": rng.integers(0, 60, n), "from": rng.choice(cells, n), "to": rng.choice(cells, n), "start_time": at}
+    )
+
+
+def shown(*words: str) -> str:
+    done = RUN.invoke(cli.main, ["anonymize", *words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refusal(*words: str) -> str:
+    failed = RUN.invoke(cli.main, ["anonymize", *words])
+    assert isinstance(failed.exception, OdanonError)
+    return str(failed.exception)
+
+
+def test_a_file_alone_is_understood_shown_and_not_touched(trips: pd.DataFrame, workspace: Path) -> None:
+    trips.to_csv("my trips.csv", index=False, sep=";")
+    before = sorted(Path().iterdir())
+    told = shown("my trips.csv")
+    assert sorted(Path().iterdir()) == before
+    for line in (
+        "my trips.csv: about 600 rows; fields separated by semicolons",
+        "origin       from: H3 cells",
+        "person       user_id: k counts different persons",
+        "count        every row is one trip",
+        "--time start_time --bin 1h would tell hours as well",
+        "flows of at least 10 persons with atg-lattice",
+    ):
+        assert line in told
+    command = told.strip().splitlines()[-1]
+    words = shlex.split(command)
+    assert words[:3] == ["odanon", "anonymize", "my trips.csv"]
+    shown(*words[2:])
+    assert pd.read_parquet(f"{words[-1]}/flows.parquet")["persons"].min() >= 10
+
+
+def test_who_agrees_in_a_terminal_gets_what_was_shown(
+    trips: pd.DataFrame, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips.to_csv("trips.csv", index=False)
+    monkeypatch.setattr(anonymize, "_asks", lambda: True)
+    for answer, there in (("n", False), ("y", True)):
+        RUN.invoke(cli.main, ["anonymize", "trips.csv"], input=f"{answer}\n", catch_exceptions=False)
+        assert Path("trips-release").exists() is there
+
+
+def test_without_people_k_counts_trips_only_if_somebody_says_so(trips: pd.DataFrame, workspace: Path) -> None:
+    pairs = trips.groupby(["from", "to"]).size().rename("trips").reset_index()
+    pairs.to_csv("od.csv", index=False)
+    told = shown("od.csv")
+    assert "k can only count trips, all of which may be one person's" in told
+    assert "--count trips -k 10 --unit trips" in told
+    sentence = refusal("od.csv", "--count", "trips", "--out", "release")
+    assert "unit persons needs a person id on every row" in sentence
+    assert "or --unit trips if it is enough that k trips are behind a flow" in sentence
+    assert not Path("release").exists()
+
+
+def test_people_are_named_and_never_taken_silently(trips: pd.DataFrame, workspace: Path) -> None:
+    trips.to_csv("od.csv", index=False)
+    assert "add --person user_id, or --unit trips" in refusal("od.csv", "--out", "release")
+
+
+def test_zones_without_a_map_are_asked_for(workspace: Path) -> None:
+    pd.DataFrame({"PULocationID": [4, 5], "DOLocationID": [5, 4], "x": 1}).to_csv("taxi.csv", index=False)
+    told = shown("taxi.csv")
+    assert "the tiles are no H3 cells: say where they lie with --zones FILE" in told
+    assert "--origin PULocationID --destination DOLocationID" in told
+
+
+def test_columns_that_nobody_knows_are_asked_for(workspace: Path) -> None:
+    pd.DataFrame({"this": [4, 5], "that": [5, 4]}).to_csv("odd.csv", index=False)
+    told = shown("odd.csv")
+    assert "which column is the origin? Name it with --origin; there are this, that" in told
+    assert "has no column 'origin'; it has this, that; name one with --origin" in refusal(
+        "odd.csv", "--unit", "trips", "--out", "release"
+    )
+
+
+def test_bins_are_adaptive_where_the_algorithm_can_unless_fixed_ones_are_asked_for(
+    trips: pd.DataFrame, workspace: Path
+) -> None:
+    trips.to_csv("od.csv", index=False)
+    asked = ("od.csv", "--person", "user_id", "--time", "start_time", "--bin", "day", "--timezone", "Europe/Paris")
+    for out, extra in (("a", ()), ("b", ("--fixed",)), ("c", ("--algorithm", "uniform"))):
+        shown(*asked, "--out", out, *extra)
+    in_time, fixed, uniform = (pd.read_parquet(f"{out}/flows.parquet") for out in "abc")
+    assert {"time_start", "time_end"} <= set(in_time)
+    for flows in (fixed, uniform):
+        assert set(flows["time"]) == {
+            "2026-03-01T23:00:00+00:00/2026-03-02T23:00:00+00:00",
+            "2026-03-02T23:00:00+00:00/2026-03-03T23:00:00+00:00",
+        }
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ("origin destination trips", Guess("origin", "destination", None, "trips", None)),
+        ("o_lat o_lon d_lat d_lon uid", Guess("o_lat,o_lon", "d_lat,d_lon", "uid", None, None)),
+        ("start_lng start_lat end_lng end_lat", Guess("start_lat,start_lng", "end_lat,end_lng", None, None, None)),
+        ("x_orig y_orig x_dest y_dest", Guess("x_orig,y_orig", "x_dest,y_dest", None, None, None)),
+        ("Origin Zone,Destination Zone,Count", Guess("Origin Zone", "Destination Zone", None, "Count", None)),
+        ("pickup_datetime PULocationID DOLocationID", Guess("PULocationID", "DOLocationID", None, None, None)),
+        ("alpha beta", Guess(None, None, None, None, None)),
+    ],
+)
+def test_columns_are_guessed_by_names_that_people_use(names: str, found: Guess) -> None:
+    columns = tuple(names.split("," if "," in names else None))
+    assert guess(Seen(Path("t.csv"), columns, {name: ["1", "2"] for name in columns}, 2, Dialect())) == found
