@@ -66,22 +66,18 @@ def _series(column: pa.ChunkedArray) -> pd.Series:
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0)
     codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return pd.Series(pd.Categorical.from_codes(codes, _named(whole.dictionary)))
-
-
-def _named(names: pa.Array) -> pd.Index:
-    return pd.Index(names.to_numpy(zero_copy_only=False), dtype=object)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(whole.dictionary.to_pandas()), validate=False))
 
 
 def whole_labels(labels: pd.Series) -> pd.Series:
     """Labels that a program wrote as floats, since some were missing, as the whole numbers that they are."""
-    names = pa.array(labels.cat.categories.astype(str), pa.string())
+    names = pa.array(labels.cat.categories.array, pa.large_string())
     if not len(names) or not pc.all(pc.match_substring_regex(names, _FLOATS)).as_py():
         return labels
-    return labels.cat.rename_categories(pc.replace_substring_regex(names, r"\.0$", "").to_numpy(zero_copy_only=False))
+    return labels.cat.rename_categories(pd.Index(pc.replace_substring_regex(names, r"\.0$", "").to_pandas()))
 
 
 def categories(labels: ObjectArray) -> pd.Series:
     """An array of labels, None where there is none, as categories."""
     codes, names = pd.factorize(labels)
-    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names, dtype=object)))
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names, dtype="str")))

@@ -15,9 +15,9 @@ import pyarrow as pa
 from odanon.errors import OdanonError
 from odanon.reading.child.dialect import UTF8, Dialect, groups_of
 
-_HEAD_BYTES = 1 << 18
+_HEAD_BYTES = 1 << 17
 _BLOCK = 1 << 22
-_MOST_ROWS = 2000
+_MOST_ROWS = 300
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _LATIN = "cp1252"  # the letters of Western Europe; what Latin-1 files in truth are
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
