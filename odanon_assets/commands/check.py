@@ -19,7 +19,10 @@ def check(
         typer.Option("--environment", help="Also look at variables, keys, the store, mail servers and source paths."),
     ] = False,
 ) -> None:
-    """Check product files without running anything."""
+    """Check product files without running anything.
+
+    For instance: `odanon check pipelines/my-city.yaml --environment`.
+    """
     loaded = load_products(files)
     problems = list(loaded.broken.values())
     for product in loaded.products:

@@ -18,14 +18,20 @@ db = typer.Typer(help="The PostGIS database: create the schema and roles, check 
 
 @db.command("init")
 def init(url_from: UrlVariable = "ODANON_DB_URL") -> None:
-    """Create or upgrade schemas, tables, functions and roles; safe to repeat."""
+    """Create or upgrade schemas, tables, functions and roles; safe to repeat.
+
+    For instance: `odanon db init --url-from ODANON_DB_URL`.
+    """
     schema.init(_url(url_from))
     typer.echo("the database is ready; grant odanon_reader, odanon_publisher or odanon_admin to its users")
 
 
 @db.command("check")
 def check(url_from: UrlVariable = "ODANON_DB_URL") -> None:
-    """Say what is missing or too open in the database."""
+    """Say what is missing or too open in the database.
+
+    For instance: `odanon db check --url-from ODANON_DB_URL`.
+    """
     findings = schema.check(_url(url_from))
     for finding in findings:
         typer.echo(f"- {finding}")

@@ -45,6 +45,8 @@ def flow(
     """Estimate the trips from one drawn area to another, with every row spread over its zones.
 
     auto is of every release the reading that its manifest calls the better one. Times are local to the product; without them, everything published counts.
+
+    For instance: `odanon flow my-city --from home.geojson --to work.geojson`.
     """
     chosen = find_product(product)
     first, last = (

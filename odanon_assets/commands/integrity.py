@@ -17,7 +17,10 @@ PANEL = ("Stores", 5)
 def integrity(
     release: Annotated[str, typer.Argument(help="Folder of a release, or the id of one in a store.")],
 ) -> None:
-    """Compare a release with its sealed manifest; a folder needs no store and no network."""
+    """Compare a release with its sealed manifest; a folder needs no store and no network.
+
+    For instance: `odanon integrity odanon_data/published/my-city/releases/RELEASE`.
+    """
     if Path(release).is_dir():
         problems = folder_problems(Path(release))
     else:

@@ -19,7 +19,10 @@ def prometheus(
         Path | None, typer.Option(help="Write to this file in one step, for node_exporter's textfile collector.")
     ] = None,
 ) -> None:
-    """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory."""
+    """Print figures of all products in Prometheus' text format: releases, failed days, checks, times, memory.
+
+    For instance: `odanon prometheus --out /var/lib/node_exporter/odanon.prom`.
+    """
     with open_instance() as instance:
         loaded = load_products(product_paths(products_folder()))
         told = [sample for product in loaded.products for sample in product_samples(product, instance)]

@@ -23,7 +23,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Write the page to this file.")] = None,
     show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
-    """Print, save or open the report of a published window; a reader of the database may."""
+    """Print, save or open the report of a published window; a reader of the database may.
+
+    For instance: `odanon report my-city --date 2026-03-02 --out report.html`.
+    """
     chosen = find_product(product)
     store, window = open_store(chosen), window_of(chosen, day.date())
     release = store.released(product, window)

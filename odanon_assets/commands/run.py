@@ -45,6 +45,8 @@ def run(
     A product with longer windows publishes those whose days are there, or as many as its file asks for.
 
     Without a date, the product's first day is run. A bad day is reported and the others still run. A product whose file does not say `status: live` is on trial, and its runs are trials.
+
+    For instance: `odanon run my-city --from 2026-03-02 --to 2026-03-31 --resume`.
     """
     chosen = find_product(product)
     console = Console(file=_screen())

@@ -30,6 +30,8 @@ def status(
     """List the days of a product: published, late, running, failed, waiting or tried, and why.
 
     Without dates: every day of which something is known, and those that the schedule looks back at. Nothing is started.
+
+    For instance: `odanon status my-city --from 2026-03-02 --to 2026-03-31`.
     """
     chosen = find_product(product)
     with open_instance() as instance:

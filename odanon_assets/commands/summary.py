@@ -37,7 +37,10 @@ _WITHIN = {"flows", "trips_published", "persons_min_band"}
 
 
 def summary(product: ProductName) -> None:
-    """Show what a product has published: figures, tables and reports."""
+    """Show what a product has published: figures, tables and reports.
+
+    For instance: `odanon summary my-city`.
+    """
     print_summary(Console(), find_product(product))
 
 

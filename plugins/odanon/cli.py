@@ -1,6 +1,9 @@
 """The `odanon` command: a group of what installed packages offer, each imported when it is called."""
 
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,6 +14,13 @@ from typer.main import get_group
 from odanon.errors import OdanonError, one_line
 from odanon.listing import PANELS, Offer, listing, offers
 
+_Misused: Any = typer.BadParameter.__base__  # the mistakes that a parser finds
+# What libraries say, in the words of the house.
+_PLAINER = {
+    r"\.? Did you mean (.+?)\?$": r" (did you mean \1?)",
+    r"\(Possible options?: (.+)\)$": r"(did you mean \1?)",
+    r": Input should be (.+?)(, unable to .*)?$": r": it should be \1",
+}
 _MARKUP: Literal["markdown"] = "markdown"
 
 
@@ -26,10 +36,36 @@ class Commands(TyperGroup):
     def commands(self) -> dict[str, TyperCommand]:  # type: ignore[override]
         return _listed(self.offers)
 
+    def make_context(self, info_name: str | None, args: list[str], **settings: Any) -> Any:
+        with _one_sentence():
+            return super().make_context(info_name, args, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _one_sentence():
+            return super().invoke(ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.offers:
             return args[0], _loaded(self.offers[args[0]]), args[1:]
         return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What the parser says of a mistake, as every other mistake is told."""
+    try:
+        yield
+    except _Misused as error:
+        if (
+            not error.format_message().strip() or type(error).__name__ == "NoArgsIsHelpError"
+        ):  # which is the help itself
+            raise
+        said = one_line(error.format_message()).rstrip(". ")
+        for pattern, plain in _PLAINER.items():
+            said = re.sub(pattern, plain, said)
+        path = error.ctx.command_path.split()[1:] if error.ctx is not None else []
+        where = " ".join(["odanon", *path])
+        raise OdanonError(f"{said[:1].lower()}{said[1:]}; `{where} --help` shows how it is written") from None
 
 
 def _listed(offered: dict[str, Offer]) -> dict[str, TyperCommand]:

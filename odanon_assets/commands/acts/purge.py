@@ -32,6 +32,8 @@ def purge(
     """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
 
     Months, typical days and exports that were made from them go first, and what killed processes left; trials of the same days go too. With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
+
+    For instance: `odanon purge my-city --expired --by 'Jo Doe' --reason 'retention is over'`.
     """
     chosen = find_product(product)
     if (day is None) != expired:

@@ -37,6 +37,8 @@ def supersede(
     """Show what a published or withdrawn window would show if made again from its source, and put it there by name.
 
     The day is made beside what is published. The auditor holds it against everything that was ever public of the same people: only where every difference concerns at least k of them may it take the place, for which --by and --reason are needed. Months and exports that were made from the window are withdrawn; a month whose days are all published is made again.
+
+    For instance: `odanon supersede my-city --date 2026-03-02 --by 'Jo Doe' --reason 'a file was missing'`.
     """
     chosen = find_product(product)
     window = window_of(chosen, day.date())

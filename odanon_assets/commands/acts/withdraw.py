@@ -27,6 +27,8 @@ def withdraw(
     """Take back what a published window shows; readers see that it was withdrawn, and none of its numbers.
 
     Months, typical days and exports that were made from it go first. Ledger, audit log and the evidence of the auditor stay: a corrected release (`odanon supersede`) is held against what was public.
+
+    For instance: `odanon withdraw my-city --date 2026-03-02 --by 'Jo Doe' --reason 'a sensor was broken'`.
     """
     chosen, act = find_product(product), Act(by, reason)
     window = window_of(chosen, day.date())

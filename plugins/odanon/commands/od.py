@@ -37,7 +37,10 @@ def od(
         bool, typer.Option("--persons", help="A row for each person too, for `odanon anonymize --person person`.")
     ] = False,
 ) -> None:
-    """Count trips by time bin, origin and destination. The result is not anonymous: see `odanon anonymize`."""
+    """Count trips by time bin, origin and destination. The result is not anonymous: see `odanon anonymize`.
+
+    For instance: `odanon od trips.parquet --bin 1h --timezone Europe/Paris --set resolution=8 --persons --out od.parquet`.
+    """
     zone, bins, calendar = _od_settings(timezone, bin_, holidays)
     tiles = registry.create("zoning", zoning, plugin_parameters(parameter))
     table = read_table(trips, times=("start",), numbers=("o_lat", "o_lon", "d_lat", "d_lon"))

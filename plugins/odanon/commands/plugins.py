@@ -18,7 +18,10 @@ PANEL = ("Plugins", 1)
 def plugins(
     stage: Annotated[str | None, typer.Argument(help="Only this stage, such as anonymize or staypoints.")] = None,
 ) -> None:
-    """List the installed plugins with their parameters."""
+    """List the installed plugins with their parameters.
+
+    For instance: `odanon plugins anonymize`.
+    """
     if stage is not None and stage not in registry.STAGES:
         raise OdanonError(f"there is no stage {stage!r}; the stages are {', '.join(registry.STAGES)}")
     console, refused = Console(), refused_metrics()

@@ -13,7 +13,10 @@ PANEL = ("Plugins", 2)
 def schema(
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
-    """Print the JSON Schema of product files, for editors that complete and check YAML."""
+    """Print the JSON Schema of product files, for editors that complete and check YAML.
+
+    For instance: `odanon schema --out pipelines/product.schema.json`.
+    """
     text = product_schema()
     if out is None:
         typer.echo(text, nl=False)

@@ -37,6 +37,8 @@ def staypoints(
     """Find where people stayed in a table of points.
 
     Ids are replaced by pseudonyms, under ODANON_PSEUDONYM_KEY or, without it, under a key that nobody keeps.
+
+    For instance: `odanon staypoints points.parquet --person user --timezone Europe/Paris --out stays.parquet`.
     """
     columns = {"person": person, "time": time, "lat": lat, "lon": lon}
     source = registry.create("source", "points", {"path": points, "timezone": timezone, **columns})

@@ -19,7 +19,10 @@ def trips(
     min_distance_m: Annotated[float, typer.Option(help="Stays closer than this make no trip, metres.")] = 100,
     max_duration: Annotated[str, typer.Option(help="A longer silence between stays makes no trip.")] = "12h",
 ) -> None:
-    """Make trips of consecutive stays."""
+    """Make trips of consecutive stays.
+
+    For instance: `odanon trips stays.parquet --min-distance-m 200 --out trips.parquet`.
+    """
     found = read_table(stays, times=("start", "end"), numbers=("lat", "lon"))
     found = found.sort_values(["person", "start"], kind="stable", ignore_index=True)
     always = pd.Timestamp("1900-01-01", tz="UTC").to_pydatetime(), pd.Timestamp("2200-01-01", tz="UTC").to_pydatetime()

@@ -162,7 +162,7 @@ def test_a_strangers_command_does_not_take_the_name_of_ours(stranger: None) -> N
 
 
 def test_a_mistyped_command_gets_the_nearest() -> None:
-    assert "Did you mean 'anonymize'" in called("anonymise").output
+    assert "did you mean 'anonymize'?" in str(called("anonymise").exception)
 
 
 def test_a_sentence_and_not_a_traceback_names_the_package(stranger: None) -> None:
