@@ -2,7 +2,8 @@
 
 import odanon
 
-release = odanon.anonymize(rows, hierarchy, algorithm="atg-lattice", k=10)
+release = odanon.anonymize(rows, hierarchy="h3", k=10)
+release = odanon.anonymize(rows, hierarchy=odanon.hierarchy("ward", zones), k=10)
 
 from odanon.api import Anonymizer, parameter, plugin   # to write a plugin
 """
@@ -17,6 +18,7 @@ from odanon.checking import CheckedDay, Verdict
 from odanon.client.publications import Publications, PublishedProduct, open
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
+from odanon.hierarchies.named import hierarchy, over_rows
 from odanon.hierarchies.over import tree_over
 from odanon.model.areas import Areas
 from odanon.model.figure import Figure
@@ -47,6 +49,7 @@ from odanon.protocols import (
     Zoning,
 )
 from odanon.reading.delivery import DeliveredFile, Delivery
+from odanon.tables.guess import called_as_counts
 
 __all__ = [
     "ALL_LIMITS",
@@ -89,6 +92,7 @@ __all__ = [
     "Verdict",
     "Zoning",
     "anonymize",
+    "hierarchy",
     "open",
     "parameter",
     "parameters_of",
@@ -100,7 +104,7 @@ __all__ = [
 
 def anonymize(
     od: pd.DataFrame | ODMatrix,
-    hierarchy: Hierarchy,
+    hierarchy: Hierarchy | str,
     algorithm: str = "atg-lattice",
     *,
     destinations: Hierarchy | None = None,
@@ -114,29 +118,66 @@ def anonymize(
     """Anonymise one OD matrix; what the verifier refuses is an error (`odanon.door`).
 
     `od` has one row per trip, or per pair (and person) with its number of trips, in any order; `origin` and
-    `destination` name tiles of `hierarchy` (`destinations` when that side has a tree of its own). Columns that
-    the frame does not have (`trips`, `person`) count as not given: one trip a row, no ids. `parameters` go to the
-    algorithm: k, unit, suppression and the others that `odanon plugins anonymize` lists.
+    `destination` name tiles of `hierarchy` (`destinations` when that side has a tree of its own), which is "h3" for H3 cells or what
+    `odanon.hierarchy` makes of zones. Columns that the frame does not have (`trips`, `person`) count as not given: one trip a row, no
+    ids. `parameters` go to the algorithm: k, unit, suppression and the others that `odanon plugins anonymize` lists.
     """
-    targets = destinations or hierarchy
+    _check_types(od, hierarchy, destinations, algorithm)
     anonymizer = registry.create("anonymize", algorithm, parameters)
     promise = registry.find("anonymize", algorithm).promise(parameters)
     if isinstance(od, pd.DataFrame):
-        _need_columns(od, origin, destination)
+        _need_columns(od, origin, destination, *([weight] if weight is not None else []))
+        _ask_for_counts(od, trips, {origin, destination, person, weight})
+        tree = over_rows(od, hierarchy, origin, destination) if isinstance(hierarchy, str) else hierarchy
         od = ODMatrix.from_frame(
             od,
-            hierarchy,
-            targets,
+            tree,
+            destinations or tree,
             origin=origin,
             destination=destination,
             trips=trips if trips in od.columns else None,
             person=person if person in od.columns else None,
             weight=weight,
         )
-    return release({None: od}, hierarchy, anonymizer, promise, destinations=targets).releases[None]
+    else:
+        assert not isinstance(hierarchy, str)
+        tree = hierarchy
+    return release({None: od}, tree, anonymizer, promise, destinations=destinations or tree).releases[None]
+
+
+def _check_types(od: Any, hierarchy: Any, destinations: Any, algorithm: Any) -> None:
+    """Refuse what is no table, no tree or no name."""
+    if not isinstance(od, pd.DataFrame | ODMatrix):
+        raise OdanonError(
+            f"the first argument is a pandas DataFrame of trips, and this is a {type(od).__name__}; make one of it"
+        )
+    if not isinstance(hierarchy, Hierarchy | str):
+        raise OdanonError(
+            f'hierarchy is "h3" or what odanon.hierarchy makes, and this is a {type(hierarchy).__name__}; write for example'
+            ' hierarchy=odanon.hierarchy("ward", zones)'
+        )
+    if isinstance(od, ODMatrix) and isinstance(hierarchy, str):
+        raise OdanonError("an ODMatrix has ranks of a tree of its own; give that tree as hierarchy")
+    if destinations is not None and not isinstance(destinations, Hierarchy):
+        raise OdanonError(f"destinations is what odanon.hierarchy makes, and this is a {type(destinations).__name__}")
+    if not isinstance(algorithm, str):
+        raise OdanonError(f'algorithm is a name such as "atg-lattice", and this is a {type(algorithm).__name__}')
 
 
 def _need_columns(od: pd.DataFrame, *names: str) -> None:
     for name in names:
         if name not in od.columns:
             raise OdanonError(f"the table has no column {name!r}; it has {', '.join(map(str, od.columns))}")
+    if od.empty:
+        raise OdanonError("the table has no rows; give trips or flows")
+
+
+def _ask_for_counts(od: pd.DataFrame, trips: str | None, used: set[str | None]) -> None:
+    """A column that looks like a number of trips and is not used is asked about, as on the command line."""
+    if trips is None or trips in od.columns:
+        return
+    whole = [name for name in od.columns if name not in used and pd.api.types.is_integer_dtype(od[name])]
+    if (found := called_as_counts(whole)) is not None:
+        raise OdanonError(
+            f"does column {found!r} say how many trips a row stands for? Write trips={found!r}, or trips=None if every row is one trip"
+        )

@@ -11,13 +11,13 @@ import typer
 
 from odanon.commands.values import plugin_parameters
 from odanon.errors import OdanonError
+from odanon.hierarchies.named import USUAL
 from odanon.tables.dialects import Told
 from odanon.tables.read import TableInput
 
 _CSV = tuple(field.name for field in fields(Told))
 _SIGNS = {"tab": "\t", "comma": ",", "semicolon": ";"}
 _YES = ("yes", "true", "1")
-_USUAL: dict[str, dict[str, Any]] = {"h3": {"steps": "fine"}}
 
 
 def read_table(
@@ -91,7 +91,7 @@ def read_table(
         bin=bin_,
         timezone=timezone,
         hierarchy=hierarchy,
-        hierarchy_parameters={**_USUAL.get(hierarchy, {}), **plugin_parameters(hierarchy_set, "--hierarchy-set")},
+        hierarchy_parameters={**USUAL.get(hierarchy, {}), **plugin_parameters(hierarchy_set, "--hierarchy-set")},
         zones=zones,
         zone_id=zone_id,
         resolution=resolution,

@@ -22,15 +22,19 @@ _CRS = Column("crs", "crs", "text")
 
 def read_layer(path: Path, id_column: str, layer: str | None = None) -> tuple[ObjectArray, ObjectArray]:
     """Sorted ids and their valid polygons in EPSG:4326; rows that share an id are dissolved."""
-    import shapely
-
     rows = _read(path, [Column("label", id_column, "text")], layer)
     rows = rows[rows["label"].notna()]
-    shapes = _in_degrees(rows)
+    return dissolved(rows["label"].astype("str").to_numpy(object), _in_degrees(rows), f"{path}", id_column)
+
+
+def dissolved(names: ObjectArray, shapes: ObjectArray, where: str, id_column: str) -> tuple[ObjectArray, ObjectArray]:
+    """Sorted names and their valid polygons; shapes that share a name become one."""
+    import shapely
+
     drawn = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
     if not drawn.any():
-        raise OdanonError(f"{path} holds no polygon with an id in {id_column!r}; check the layer and the column")
-    names, shapes = rows["label"].astype("str").to_numpy(object)[drawn], shapely.make_valid(shapes[drawn])
+        raise OdanonError(f"{where} holds no polygon with an id in {id_column!r}; check the layer and the column")
+    names, shapes = names[drawn], shapely.make_valid(shapes[drawn])
     labels = np.array(sorted(set(names)), dtype=object)
     groups = np.split(np.argsort(names, kind="stable"), np.searchsorted(np.sort(names), labels[1:]))
     polygons = np.empty(len(labels), dtype=object)

@@ -67,9 +67,17 @@ def guess(seen: Seen) -> Guess:
 
 
 def count_column(seen: Seen, free: Iterable[str]) -> str | None:
-    """A column of numbers that is called as numbers of trips are."""
-    named = [name for name in free if _plain(name) in map(_plain, COUNTS)]
-    return next((name for name in named if _whole(seen.numbers(name))), None)
+    """A column of whole numbers that is called as numbers of trips are."""
+    return called_as_counts(name for name in free if _is_count(name) and _whole(seen.numbers(name)))
+
+
+def called_as_counts(names: Iterable[str]) -> str | None:
+    """The first of some columns that is called as numbers of trips are."""
+    return next(filter(_is_count, names), None)
+
+
+def _is_count(name: str) -> bool:
+    return _plain(str(name)) in map(_plain, COUNTS)
 
 
 def _whole(numbers: list[float] | None) -> bool:

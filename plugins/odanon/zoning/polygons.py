@@ -44,9 +44,14 @@ class PolygonZoning:
 
     def tiles(self, labels: npt.ArrayLike) -> Tiles:
         """Centroids and polygons of zones."""
-        import shapely
-
         names, polygons = self._zones
         at = known(names, labels, f"zones of {self.path}")
-        centre = shapely.centroid(polygons[at])
-        return Tiles(names[at], shapely.get_y(centre), shapely.get_x(centre), "polygons", draw=lambda: polygons[at])
+        return polygon_tiles(names[at], polygons[at])
+
+
+def polygon_tiles(names: ObjectArray, polygons: ObjectArray) -> Tiles:
+    """Tiles that are polygons, in the order of their names."""
+    import shapely
+
+    centre = shapely.centroid(polygons)
+    return Tiles(names, shapely.get_y(centre), shapely.get_x(centre), "polygons", draw=lambda: polygons)
