@@ -26,7 +26,9 @@ def rows() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def zones() -> geopandas.GeoDataFrame:
     """Sixteen squares in metres, numbered."""
-    squares = [box(x, y, x + 1000, y + 1000) for x in range(840_000, 844_000, 1000) for y in range(6_500_000, 6_504_000, 1000)]
+    squares = [
+        box(x, y, x + 1000, y + 1000) for x in range(840_000, 844_000, 1000) for y in range(6_500_000, 6_504_000, 1000)
+    ]
     return geopandas.GeoDataFrame({"id": range(16), "code": [f"z{n}" for n in range(16)]}, geometry=squares, crs=2154)
 
 
