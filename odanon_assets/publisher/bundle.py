@@ -1,6 +1,5 @@
 """What readers will get of a day: the public tables, the report and the manifest, from the files of the day."""
 
-from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -30,9 +29,9 @@ from odanon.reconstruct.prior import no_tiles, read_weights
 from odanon.reconstruct.readings import EVEN, FITTED, WEIGHTED, better, spread_column, zone_weights
 from odanon.reconstruct.weights import weigh
 from odanon.report.release import render_release
-from odanon.risk.bands import coarse, persons_band, rounded
+from odanon.risk.bands import persons_band, rounded
 from odanon.risk.figures import FIGURES as RISKS
-from odanon.risk.telling import told
+from odanon.risk.public import declarations, public_metrics
 from odanon_assets.gate.evidence import SEGMENTS, Tables, method_of, time_bins
 from odanon_assets.gate.facts import release_facts
 from odanon_assets.lake.files import read_frame
@@ -70,7 +69,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
     if "left_out_people" not in figures:
         raise OdanonError(f"{name} {day}: an earlier version measured this day; run its stage metrics again")
     known = public_figures(lake.read(name, "metrics", day))
-    metrics = public_metrics(figures, flows, parameters["k"], known)
+    metrics = public_metrics(figures, flows, parameters["k"], known, int(figures["left_out_people"]))
     if "perturb" in facts:
         metrics["noise_variance"] = TABLE.variance
         if "gbar" in metrics:
@@ -82,7 +81,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "licence": product.publish.licence,
         "promise": Promise.of(parameters).told(budgeted=method_of(made)["budgeted"]),
         "metrics": metrics,
-        "figures": _declarations(metrics, known),
+        "figures": declarations(metrics, known),
         "reading": better(metrics) if FITTED in weighted.spread else EVEN,
         "readings": [EVEN, *weighted.spread],
         "input_counts": figures["input_counts"],
@@ -164,27 +163,6 @@ def _shown_flows(folder: Path) -> pd.DataFrame:
     return shown.sort_values(["place", "segment"], ignore_index=True)
 
 
-def public_metrics(figures: dict[str, float], flows: pd.DataFrame, k: int, known: Sequence[Figure]) -> dict[str, Any]:
-    """The figures that are declared public, as they may be told (`odanon.risk.telling`).
-
-    What compares with the matrix is not told of fewer than k flows, since it would show which of their tiles were visited.
-    """
-    public: dict[str, Any] = {}
-    for figure in known:
-        value, tells = figures.get(figure.name), figure.tells_suppressed != "no"
-        if figure.public is None or value is None or (tells and len(flows) < k):
-            continue
-        if (shown := told(figure, value, k, int(figures["left_out_people"]))) is not None:
-            public[figure.public] = rounded(shown) if figure.kind == "size" else shown
-    public.pop("coarse_share", None)  # of what is shown, noise included, and nothing where there are no rests
-    if (rest := flows["kind"] == REST).any():
-        public["coarse_share"] = coarse(flows.loc[rest, "trips"].sum() / flows["trips"].sum())
-    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
-    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
-    public["persons_min_band"] = _smallest_band(flows["persons_band"])
-    return public
-
-
 def _tiles_per_trip(flows: pd.DataFrame, zones: pd.DataFrame) -> float:
     """The figure gbar as readers work it out: that of the true numbers would undo the noise of a few flows."""
     flows, tiles = flows[flows["kind"] != REST], zones.set_index("zone_id")["n_tiles"]
@@ -200,13 +178,3 @@ def public_figures(folder: Path) -> list[Figure]:
     others = figures_from_json(path.read_text()) if path.is_file() else []
     known = [*ours, *(figure for figure in others if not {figure.name, figure.public} & taken)]
     return [figure for figure in known if figure.public is not None]
-
-
-def _declarations(metrics: Mapping[str, Any], known: Sequence[Figure]) -> dict[str, dict[str, Any]]:
-    """What the figures of a manifest mean, in the manifest itself."""
-    named = {figure.public or figure.name: figure for figure in (*known, *OF_TABLES)}
-    return {name: named[name].declaration for name in metrics if name in named}
-
-
-def _smallest_band(bands: pd.Series) -> str:
-    return min(bands.dropna().unique(), key=lambda band: int(band.rstrip("+").split("-")[0]), default="")

@@ -256,7 +256,7 @@ def test_the_commands_of_the_page_of_anonymisers_run_as_they_stand(site: Site, t
     for command in commands:
         done = site.run("odanon", *command.split(), cwd=tmp_path)
         assert done.returncode == 0, done.stderr + done.stdout
-    found = json.loads((tmp_path / "release" / "release.json").read_text())
+    found = json.loads((tmp_path / "release" / "keep" / "release.json").read_text())
     assert found["parameters"]["algorithm"] == "climb"
     assert {"origin_level", "destination_level"} <= found["search"].keys()
     compared = (tmp_path / "compared" / "comparison.csv").read_text().splitlines()[1:]

@@ -4,11 +4,11 @@ import re
 import shlex
 
 import pytest
-from odanon.listing import offers
 from typer.testing import CliRunner
 
 from odanon import cli
 from odanon.errors import OdanonError
+from odanon.help.listing import offers
 
 RUN = CliRunner()
 _EXAMPLE = re.compile(r"`(odanon [^`]+)`")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from odanon.geo.geopackages import write_layers
 from odanon_assets.derived.exports.places import inner_points
 from odanon_assets.derived.exports.styles import layer_styles
 from odanon_assets.derived.exports.tables import Published, listed_in_words
@@ -12,31 +13,20 @@ from odanon_assets.derived.exports.tables import Published, listed_in_words
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
-_FIXED_DATE = "2000-01-01T00:00:00.000Z"  # a GeoPackage carries its date of writing; ours must not
-_TIMES = {"DATETIME_PRECISION": "MILLISECOND"}  # as the standard writes them; old readers warn of others
-
 
 def geopackage(published: Published, folder: Path) -> None:
     """Write all tables into one file that QGIS opens as a map."""
-    import pyogrio
-
     path = folder / f"{published.product}.gpkg"
     lines = desire_lines(published.flows, published.zones)
     flows, weights, tiles = published.flows, published.weights, published.tiles
-    before = pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _FIXED_DATE})
-    try:
-        for layer, table in (
-            ("zones", listed_in_words(published.zones, "tiles")),
-            *([("tiles", listed_in_words(tiles, "zones"))] if len(tiles) else []),
-            ("desire_lines", lines),
-            ("flows", _clocks_in_words(flows.assign(window_start=flows["window_start"].astype("str")))),
-            *([("weights", _clocks_in_words(weights))] if len(weights) else []),
-            ("layer_styles", layer_styles(lines)),
-        ):
-            pyogrio.write_dataframe(table, path, layer=layer, driver="GPKG", layer_options=_TIMES)
-    finally:
-        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": before})
+    layers: dict[str, pd.DataFrame] = {"zones": listed_in_words(published.zones, "tiles")}
+    if len(tiles):
+        layers["tiles"] = listed_in_words(tiles, "zones")
+    layers["desire_lines"] = lines
+    layers["flows"] = _clocks_in_words(flows.assign(window_start=flows["window_start"].astype("str")))
+    if len(weights):
+        layers["weights"] = _clocks_in_words(weights)
+    write_layers(path, {**layers, "layer_styles": layer_styles(lines)})
 
 
 def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":

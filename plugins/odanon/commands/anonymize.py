@@ -20,7 +20,7 @@ from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
-from odanon.tables.write import write_folder
+from odanon.tables.write import HANDOUT, KEEP, write_release
 
 PANEL = ("One table", 1)
 
@@ -83,13 +83,15 @@ def anonymize(
             f"{algorithm}: {len(matrices)} matrices (the first call ever compiles, up to a minute) ...", total=None
         )
         released = release(matrices, tree, anonymizer, promise)
-        write_folder(out, released, tree, loaded.tiles, algorithm, loaded.prior)
+        write_release(out, released, loaded, algorithm, table.path.name.partition(".")[0], table.zone.key)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
-    use = "to hand out" if released.verified else "to compare with, not verified and not to hand out as they are"
-    tables = [name for name in ("flows", "zones", "weights") if (out / f"{name}.parquet").exists()]
-    typer.echo(f"written to {out}: {', '.join(f'{name}.parquet' for name in tables)} {use};")
-    typer.echo("assignment.parquet and release.json (where each input pair went, exact figures) to keep")
+    if released.verified:
+        files = ", ".join(sorted(path.name for path in (out / HANDOUT).iterdir()))
+        typer.echo(f"to hand out: {out / HANDOUT} ({files})")
+    else:
+        typer.echo("nothing to hand out: flows that are not verified are to compare with")
+    typer.echo(f"to keep, restricted: {out / KEEP} (exact numbers of people, and where each input pair went)")
 
 
 def _asks() -> bool:

@@ -189,6 +189,8 @@ class Hierarchy:
         import pandas as pd
 
         codes, names = pd.factorize(np.asarray(labels, dtype=object))
+        if (codes < 0).any():
+            raise OdanonError(f"{int((codes < 0).sum())} rows of the matrix name no tile; drop or repair them first")
         known = np.array([self.rank_of.get(name, -1) for name in names.tolist()], dtype=np.int32)
         if (known < 0).any():
             raise OdanonError(

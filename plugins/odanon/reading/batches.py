@@ -71,7 +71,8 @@ class Column:
 @dataclass(frozen=True)
 class Job:
     """What the child is to read. `persons` names the person of each file where no column does; with a column of shapes
-    the files are vector layers, and `layer` is the one that is read of files that hold several."""
+    the files are vector layers, and `layer` is the one that is read of files that hold several. Of a large CSV file `span` are the bytes
+    that are read, whole lines."""
 
     files: list[str]
     protocol: str
@@ -82,6 +83,7 @@ class Job:
     persons: list[str] | None = None
     spelling: Spelling = AS_WRITTEN
     layer: str | None = None
+    span: tuple[int, int] | None = None
 
 
 def read(job: Job, *, own: bool = False) -> Iterator[pa.RecordBatch]:

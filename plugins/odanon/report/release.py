@@ -72,6 +72,8 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
     """
     facts = plain(release)
     tables = encode_release(flows, zones, facts["timezone"], facts.get("bins", ()))
+    if names := facts.get("bin_names"):  # of bins that are no stretches of time, in their order
+        tables["bins"] = [{**each, "label": name} for each, name in zip(tables["bins"], names, strict=False)]
     body = Template(asset("release.html")).substitute(
         title=text(facts["title"]),
         byline=_byline(facts),
@@ -93,7 +95,8 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
 
 
 def _byline(facts: Mapping[str, Any]) -> str:
-    parts = [facts["owner"], facts["window_start"], facts["timezone"], facts["licence"]]
+    dated = [facts["window_start"], facts["timezone"]] if "window_start" in facts else []
+    parts = [facts["owner"], *dated, facts["licence"]]
     return " · ".join(text(part) for part in parts if part)
 
 
@@ -110,10 +113,7 @@ def _badges(facts: Mapping[str, Any]) -> str:
 
 def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     rule, metrics = facts["parameters"], facts["metrics"]
-    bins = len(tables["bins"])
-    when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
-    if spans := tables.get("spans"):
-        when = f"in {len(spans)} different stretches of time, each as long as it takes, of"
+    spans = tables.get("spans")
     coarse, left_out = metrics.get("coarse_share"), metrics.get("suppressed_share")
     # Nothing and what few people left out look the same.
     omitted = (
@@ -121,13 +121,24 @@ def _summary(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     )
     omitted += f", and about {_percent(left_out)} of the trips were left out" if left_out else ""
     return (
-        f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another {when} {_window(facts)}"
-        f" {text(facts['window_start'])}. {_days(facts)}Each published flow has at least <strong>{in_words(rule['k'])}"
+        f"This release {_MEASURED.get(rule['unit'], f'says how many trips {_who(facts)} made')} from one area to another"
+        f"{_when(facts, tables)}. {_days(facts)}Each published flow has at least <strong>{in_words(rule['k'])}"
         f" {_UNITS[rule['unit']]}</strong> behind it: where fewer went, areas{' or times' if spans else ''} were enlarged until enough did"
         f"{omitted}. {_split(facts)}{_noise(facts)}That keeps a traveller from being singled out in these tables, yet k-anonymity alone does not"
         " stop somebody with outside knowledge from guessing that a person is in the data or where most people of"
         " an area went, so it is no proof of legal anonymity by itself."
     )
+
+
+def _when(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
+    """In which times of what; nothing of a release that tells no time."""
+    bins, spans = len(tables["bins"]), tables.get("spans")
+    if "window_start" not in facts:
+        return f" in {bins} time bins" if bins > 1 else ""
+    when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
+    if spans:
+        when = f"in {len(spans)} different stretches of time, each as long as it takes, of"
+    return f" {when} {_window(facts)} {text(facts['window_start'])}"
 
 
 def _split(facts: Mapping[str, Any]) -> str:
@@ -226,9 +237,12 @@ def _percent(share: float) -> str:
 def _citation(facts: Mapping[str, Any]) -> str:
     version = (facts.get("versions") or {}).get("odanon")
     maker = f"odanon {version}" if version else "odanon"
+    by = f"{facts['owner']}: " if facts["owner"] else ""
+    window = f", window from {facts['window_start']}" if "window_start" in facts else ""
+    named = f" Product {facts['product']}{window}, release {facts['release_id']}." if "release_id" in facts else ""
+    licence = f" Licence: {facts['licence']}." if facts["licence"] else ""
     parts = (
-        f"{facts['owner']}: {facts['title']}. Product {facts['product']}, window from {facts['window_start']},"
-        f" release {facts['release_id']}. Origin-destination flows protected with k ="
-        f" {facts['parameters']['k']} {facts['parameters']['unit']}, made with {maker}. Licence: {facts['licence']}."
+        f"{by}{facts['title']}.{named} Origin-destination flows protected with k = {facts['parameters']['k']}"
+        f" {facts['parameters']['unit']}, made with {maker}.{licence}"
     )
     return f'<bdi dir="ltr">{escape(parts)}</bdi>'

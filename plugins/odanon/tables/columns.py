@@ -1,6 +1,9 @@
 """The wanted columns of a table and nothing else, read by the process with little memory: labels as categories, numbers, instants."""
 
+import os
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
@@ -14,6 +17,7 @@ from odanon.reading.child.columns import MARKS, schema_of
 from odanon.tables.look import Seen
 
 Progress = Callable[[int, int], None]  # rows so far, and about how many there are
+_MOST_PARTS = 8  # processes that read one file
 _FLOATS = r"^-?\d+\.0$"
 
 
@@ -35,13 +39,8 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
         names[at] = name if firsts.setdefault(name, at) == at else f"{name}\0{at}"
     told = replace(seen.dialect, names=None if seen.dialect.names is None else names)
     job = Job([str(seen.path)], "file", list(wanted), clock.zone, clock.format, told)
-    batches, rows = [], 0
     try:
-        for batch in read(job, own=True):
-            batches.append(batch)
-            rows += batch.num_rows
-            if progress is not None:
-                progress(rows, max(rows, seen.rows))
+        batches = _read_parts(seen, job, progress)
     except OdanonError as error:
         raise OdanonError(f"{seen.path}: {error}") from None
     schema = schema_of([asdict(column) for column in wanted])
@@ -50,6 +49,33 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
         raise OdanonError(f"{seen.path} has no rows; give a table of trips or flows")
     found = {name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)}
     return pd.DataFrame(found, copy=False)
+
+
+def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> list[pa.RecordBatch]:
+    """All batches in the order of the rows; large files are read in parts at the same time."""
+    done, counting = 0, threading.Lock()
+
+    def told(rows: int) -> None:
+        nonlocal done
+        with counting:
+            done += rows
+            if progress is not None:
+                progress(done, max(done, seen.rows))
+
+    def part(job: Job) -> list[pa.RecordBatch]:
+        found = []
+        for batch in read(job, own=True):
+            found.append(batch)
+            told(batch.num_rows)
+        return found
+
+    spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
+    if len(spans) == 1:
+        return part(job)
+    later = replace(job, dialect=replace(job.dialect, skip=0))  # the header is in the first part
+    jobs = [replace(job if at == 0 else later, span=span) for at, span in enumerate(spans)]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return [batch for batches in pool.map(part, jobs) for batch in batches]
 
 
 def mark(column: Column) -> str:

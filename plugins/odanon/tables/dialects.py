@@ -49,6 +49,7 @@ class CsvText:
     read_bytes: int
     total_bytes: int
     notes: tuple[str, ...]
+    splits: bool = False  # whether every line is a row, so that the file can be read in parts
 
     @property
     def whole(self) -> bool:
@@ -78,9 +79,10 @@ def csv_text(path: Path, encoding: str | None) -> CsvText:
         ) from None
     if b"\0" in head and _of_mark(head) is None and _wide(head) is None:
         raise OdanonError(f"{path} is no text; give a Parquet or CSV file")
-    name, notes = encoding or _of_mark(head) or _wide(head), []
+    name, notes, splits = encoding or _of_mark(head) or _wide(head), list[str](), False
     if name is None:
-        name = UTF8 if _is_utf8(path, head, packed) else _LATIN
+        is_utf8, splits = _scanned(path, head, packed)
+        name = UTF8 if is_utf8 else _LATIN
     try:
         codecs.lookup(name)
     except LookupError:
@@ -95,7 +97,7 @@ def csv_text(path: Path, encoding: str | None) -> CsvText:
     if not whole:  # the last line may be cut
         letters = letters[: letters.rfind("\n") + 1] or letters
     size = len(head) if whole else path.stat().st_size * (4 if packed else 1)  # text packs about fourfold
-    return CsvText(letters, name, len(head), size, tuple(notes))
+    return CsvText(letters, name, len(head), size, tuple(notes), splits)
 
 
 def _of_mark(head: bytes) -> str | None:
@@ -110,21 +112,25 @@ def _wide(head: bytes) -> str | None:
     return "utf-16-be" if head[::2].count(0) > 0.4 * pairs and head[1::2].count(0) < 0.1 * pairs else None
 
 
-def _is_utf8(path: Path, head: bytes, packed: bool) -> bool:
-    """Whether a file is UTF-8 to its end; of a packed one, its beginning tells."""
+def _scanned(path: Path, head: bytes, packed: bool) -> tuple[bool, bool]:
+    """Whether a file is UTF-8 to its end, and whether it has no quotes, in which lines may end; of a packed one its beginning tells."""
     if packed:
-        return _all_utf8(io.BytesIO(head[: head.rfind(b"\n") + 1] or head))
+        return _scan(io.BytesIO(head[: head.rfind(b"\n") + 1] or head))[0], False
     with path.open("rb") as file:
-        return _all_utf8(file)
+        return _scan(file)
 
 
-def _all_utf8(file: BinaryIO) -> bool:
-    decoder = codecs.getincrementaldecoder(UTF8)()
+def _scan(file: BinaryIO) -> tuple[bool, bool]:
+    decoder, is_utf8, unquoted = codecs.getincrementaldecoder(UTF8)(), True, True
+    while block := file.read(_BLOCK):
+        unquoted = unquoted and b'"' not in block
+        is_utf8 = is_utf8 and ((block.isascii() and not decoder.getstate()[0]) or _decodes(decoder, block))
+    return is_utf8 and _decodes(decoder, b"", final=True), unquoted
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False) -> bool:
     try:
-        while block := file.read(_BLOCK):
-            if not (block.isascii() and not decoder.getstate()[0]):
-                decoder.decode(block)
-        decoder.decode(b"", final=True)
+        decoder.decode(block, final=final)
     except UnicodeDecodeError:
         return False
     return True

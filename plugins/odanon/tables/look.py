@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from odanon.tables.dialects import Told, csv_text, told_dialect
 
 PARQUET = (".parquet", ".pq")
 _SAMPLE_ROWS = 1000
+_PART_BYTES = 32 << 20  # the least that is worth a process
 _NAMED = 25  # columns that a sentence lists
 _MISTAKEN = (".xlsx", ".xls", ".ods", ".json", ".geojson", ".gpkg", ".shp", ".zip", ".dbf", ".sav")
 _SPANS = {"epoch_s": (6e8, 4.2e9), "epoch_ms": (6e11, 4.2e12), "epoch_us": (6e14, 4.2e15)}  # from 1989 to 2103
@@ -37,6 +39,7 @@ class Seen:
     dialect: Dialect
     unclear: bool = False  # whether 1.234 may be 1234 as well, for all that the sample shows
     notes: tuple[str, ...] = ()  # what somebody should know who did not write the file
+    splits: bool = False  # whether a CSV file can be read in parts
 
     def find(self, name: str, option: str = "") -> str:
         """A column by its name; a stranger gets the nearest one, and a name that two columns have is refused."""
@@ -50,6 +53,18 @@ class Seen:
             f"{self.path} has no column {name!r}{meant}; it has {self.listed}"
             + (f"; name one with {option}" if option else "")
         )
+
+    def parts(self, most: int) -> list[tuple[int, int]]:
+        """The bytes of so many parts of about equal size, whole lines each; one part if the file is small or cannot be split."""
+        size = self.path.stat().st_size
+        edges = [0]
+        if self.splits:
+            with self.path.open("rb") as file:
+                for at in range(1, min(most, size // _PART_BYTES)):
+                    file.seek(size * at // most)
+                    file.readline()
+                    edges.append(max(edges[-1], file.tell()))
+        return list(pairwise([*edges, size]))
 
     @property
     def is_text(self) -> bool:
@@ -139,7 +154,7 @@ def _csv(path: Path, told: Told) -> Seen:
     names: Sequence[str] = found.dialect.names or ()
     sample = {name: [row[at] for row in body if at < len(row) and row[at] != ""] for at, name in enumerate(names)}
     rows = len(found.rows) if text.whole else int(text.total_bytes / max(1, text.read_bytes) * len(found.rows))
-    return Seen(path, tuple(names), sample, rows, found.dialect, found.unclear, found.notes)
+    return Seen(path, tuple(names), sample, rows, found.dialect, found.unclear, found.notes, text.splits)
 
 
 def _fits(text: str, pattern: str) -> bool:

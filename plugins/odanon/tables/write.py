@@ -1,8 +1,9 @@
-"""Writing a release as a folder: flows, assignment, zones, weights, tiles and release.json."""
+"""Writing a release as a folder: flows, assignment, zones, weights, tiles and release.json; and what of it is handed out."""
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +24,17 @@ from odanon.reconstruct.readings import PRIOR, spread_column, zone_weights
 from odanon.reconstruct.rests import Regions, lengths
 from odanon.reconstruct.weights import weigh
 from odanon.system.scratch import scratch
+from odanon.tables.handout import handout
+from odanon.tables.read import Loaded
 from odanon.tables.times import SOME_DAY
+
+KEEP, HANDOUT = "keep", "handout"
+_KEPT = """# Restricted: keep this, do not hand it out
+
+These files were made from rows of people. They hold exact numbers of people, where every pair of tiles of the input went
+(`assignment.parquet`) and exact figures of what was left out (`release.json`): who has them can take the release apart again. What may
+be handed out lies in the folder `handout` beside this one; without it, nothing may.
+"""
 
 
 def write_folder(
@@ -35,12 +46,37 @@ def write_folder(
     prior: TileWeights | None = None,
 ) -> None:
     """Write flows, assignment, zones, weights, tiles and release.json of what came through the door: all of them, or nothing."""
+    with _whole(folder) as whole:
+        _write(whole, released, tree, tiles, algorithm, prior)
+
+
+def write_release(
+    folder: Path, released: Released[Any], loaded: Loaded, algorithm: str, title: str, timezone: str
+) -> None:
+    """Write what is to be handed out (`handout/`) and what is to be kept (`keep/`), all of it or nothing.
+
+    Of a release that nobody can verify there is nothing to hand out.
+    """
+    with _whole(folder) as whole:
+        kept = whole / KEEP
+        kept.mkdir()
+        _write(kept, released, loaded.tree, loaded.tiles, algorithm, loaded.prior)
+        (kept / "README.md").write_text(_KEPT, encoding="utf-8")
+        if released.verified:
+            public = whole / HANDOUT
+            public.mkdir()
+            handout(released, loaded.tree, loaded.tiles, algorithm, title, timezone).write(public)
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder beside the wanted one, whose content becomes that of the wanted one once it is complete."""
     folder = folder.resolve()
     there = folder.is_dir()  # then it keeps its rights; it may be a disk of its own, which cannot be replaced
     with scratch(folder if there else folder.parent) as near:
         whole = near / "release"
         whole.mkdir()
-        _write(whole, released, tree, tiles, algorithm, prior)
+        yield whole
         if not there:
             whole.rename(folder)
             return

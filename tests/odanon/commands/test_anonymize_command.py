@@ -50,7 +50,7 @@ def run(table: pd.DataFrame, folder: Path, *options: str) -> Path:
     table.to_parquet(path)
     done = RUN.invoke(cli.main, ["anonymize", str(path), "--out", str(out), *options], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    return out
+    return out / "keep"
 
 
 def refusal(table: pd.DataFrame, folder: Path, *options: str) -> str:
@@ -187,7 +187,7 @@ def test_an_empty_table_is_refused(trips: pd.DataFrame, tmp_path: Path) -> None:
 def test_an_existing_folder_is_not_overwritten(trips: pd.DataFrame, tmp_path: Path) -> None:
     out = run(trips, tmp_path, *COLUMNS, "--person", "user")
     before = (out / "flows.parquet").read_bytes()
-    again = RUN.invoke(cli.main, ["anonymize", str(tmp_path / "od.parquet"), "--out", str(out), *COLUMNS])
+    again = RUN.invoke(cli.main, ["anonymize", str(tmp_path / "od.parquet"), "--out", str(out.parent), *COLUMNS])
     assert "is not empty" in str(again.exception)
     assert (out / "flows.parquet").read_bytes() == before
 
@@ -220,9 +220,9 @@ def test_a_release_that_is_not_verified_is_told_before_and_is_not_ready_to_hand_
         wanted = ["--unit", "trips", "--algorithm", algorithm, "--out", str(tmp_path / algorithm)]
         done = RUN.invoke(cli.main, ["anonymize", str(path), *COLUMNS, *wanted], catch_exceptions=False)
         assert ("laplace makes flows that nobody can count again" in " ".join(done.stderr.split())) is not verified
-        assert (".parquet to hand out;" in done.stdout) is verified
-        assert ("not verified and not to hand out" in done.stdout) is not verified
-        places = done.stdout.index("written to ")
+        assert (tmp_path / algorithm / "handout").exists() is verified
+        assert ("nothing to hand out" in done.stdout) is not verified
+        places = done.stdout.index("to keep, restricted: ")
         assert ("not verified, by its own word" in done.stdout[:places]) is not verified
 
 

@@ -30,6 +30,13 @@ def trips() -> pd.DataFrame:
     )
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def shown(*words: str) -> str:
     done = RUN.invoke(cli.main, ["anonymize", *words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -42,7 +49,7 @@ def refusal(*words: str) -> str:
     return str(failed.exception)
 
 
-def test_a_file_alone_is_understood_shown_and_not_touched(trips: pd.DataFrame, workspace: Path) -> None:
+def test_a_file_alone_is_understood_shown_and_not_touched(trips: pd.DataFrame, here: Path) -> None:
     trips.to_csv("my trips.csv", index=False, sep=";")
     before = sorted(Path().iterdir())
     told = shown("my trips.csv")
@@ -60,11 +67,11 @@ def test_a_file_alone_is_understood_shown_and_not_touched(trips: pd.DataFrame, w
     words = shlex.split(command)
     assert words[:3] == ["odanon", "anonymize", "my trips.csv"]
     shown(*words[2:])
-    assert pd.read_parquet(f"{words[-1]}/flows.parquet")["persons"].min() >= 10
+    assert pd.read_parquet(f"{words[-1]}/keep/flows.parquet")["persons"].min() >= 10
 
 
 def test_who_agrees_in_a_terminal_gets_what_was_shown(
-    trips: pd.DataFrame, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    trips: pd.DataFrame, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trips.to_csv("trips.csv", index=False)
     monkeypatch.setattr(anonymize, "_asks", lambda: True)
@@ -73,7 +80,7 @@ def test_who_agrees_in_a_terminal_gets_what_was_shown(
         assert Path("trips-release").exists() is there
 
 
-def test_without_people_k_counts_trips_only_if_somebody_says_so(trips: pd.DataFrame, workspace: Path) -> None:
+def test_without_people_k_counts_trips_only_if_somebody_says_so(trips: pd.DataFrame, here: Path) -> None:
     pairs = trips.groupby(["from", "to"]).size().rename("trips").reset_index()
     pairs.to_csv("od.csv", index=False)
     told = shown("od.csv")
@@ -85,19 +92,19 @@ def test_without_people_k_counts_trips_only_if_somebody_says_so(trips: pd.DataFr
     assert not Path("release").exists()
 
 
-def test_people_are_named_and_never_taken_silently(trips: pd.DataFrame, workspace: Path) -> None:
+def test_people_are_named_and_never_taken_silently(trips: pd.DataFrame, here: Path) -> None:
     trips.to_csv("od.csv", index=False)
     assert "add --person user_id, or --unit trips" in refusal("od.csv", "--out", "release")
 
 
-def test_zones_without_a_map_are_asked_for(workspace: Path) -> None:
+def test_zones_without_a_map_are_asked_for(here: Path) -> None:
     pd.DataFrame({"PULocationID": [4, 5], "DOLocationID": [5, 4], "x": 1}).to_csv("taxi.csv", index=False)
     told = shown("taxi.csv")
     assert "the tiles are no H3 cells: say where they lie with --zones FILE" in told
     assert "--origin PULocationID --destination DOLocationID" in told
 
 
-def test_columns_that_nobody_knows_are_asked_for(workspace: Path) -> None:
+def test_columns_that_nobody_knows_are_asked_for(here: Path) -> None:
     pd.DataFrame({"this": [4, 5], "that": [5, 4]}).to_csv("odd.csv", index=False)
     told = shown("odd.csv")
     assert "which column is the origin? Name it with --origin; there are this, that" in told
@@ -107,13 +114,13 @@ def test_columns_that_nobody_knows_are_asked_for(workspace: Path) -> None:
 
 
 def test_bins_are_adaptive_where_the_algorithm_can_unless_fixed_ones_are_asked_for(
-    trips: pd.DataFrame, workspace: Path
+    trips: pd.DataFrame, here: Path
 ) -> None:
     trips.to_csv("od.csv", index=False)
     asked = ("od.csv", "--person", "user_id", "--time", "start_time", "--bin", "day", "--timezone", "Europe/Paris")
     for out, extra in (("a", ()), ("b", ("--fixed",)), ("c", ("--algorithm", "uniform"))):
         shown(*asked, "--out", out, *extra)
-    in_time, fixed, uniform = (pd.read_parquet(f"{out}/flows.parquet") for out in "abc")
+    in_time, fixed, uniform = (pd.read_parquet(f"{out}/keep/flows.parquet") for out in "abc")
     assert {"time_start", "time_end"} <= set(in_time)
     for flows in (fixed, uniform):
         assert set(flows["time"]) == {

@@ -101,6 +101,24 @@ def test_packed_files_are_read(trips: pd.DataFrame, tmp_path: Path) -> None:
     assert read(path) == expected(trips)
 
 
+@pytest.mark.parametrize("how", [{}, {"header": False}, {"quoting": 1}], ids=["plain", "no header", "quotes"])
+def test_a_file_read_in_parts_has_the_rows_of_the_whole_in_their_order(
+    trips: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    columns = [f"column{at}" for at in range(1, 7)] if "header" in how else list(trips)
+    options = dict(zip(("person", "count"), (columns[0], columns[5]), strict=True))
+    ends = {"origin": ",".join(columns[1:3]), "destination": ",".join(columns[3:5])}
+    path = written(trips, tmp_path, **how)
+    monkeypatch.setattr("odanon.tables.look._PART_BYTES", 100)
+    monkeypatch.setattr("odanon.tables.columns.os.cpu_count", lambda: 3)
+    counted: list[tuple[int, int]] = []
+    source = TableInput(path=path, **ends, **options)
+    assert len(source.seen.parts(3)) == (1 if "quoting" in how else 3)
+    source.rows(lambda rows, total: counted.append((rows, total)))
+    assert read(path, **ends, **options) == expected(trips)
+    assert max(counted) == (ROWS, ROWS)
+
+
 def test_columns_without_a_header_have_numbers(trips: pd.DataFrame, tmp_path: Path) -> None:
     path = written(trips, tmp_path, header=False)
     options = {"origin": "column2,column3", "destination": "column4,column5", "person": "column1", "count": "column6"}

@@ -23,12 +23,13 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
 from odanon.product import Product
 from odanon.risk.bands import coarse, persons_band
+from odanon.risk.public import public_metrics
 from odanon.testing.trial.cities import random_city
 from odanon_assets.chain.stages import STAGES
 from odanon_assets.lake.lake import Lake
 from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import stage_metadata
-from odanon_assets.publisher.bundle import public_figures, public_metrics
+from odanon_assets.publisher.bundle import public_figures
 from odanon_assets.stores.choice import open_store
 
 K = 4
@@ -53,7 +54,7 @@ def shown(matrices: dict[int, ODMatrix], releases: dict[int, Release], rows: dic
     flows = pd.concat([release.flows for release in releases.values()], ignore_index=True)
     flows = flows.assign(persons_band=pd.Series(persons_band(flows["persons"], K)).astype("str"))
     return {
-        "manifest": public_metrics(figures, flows, K, public_figures(Path())),
+        "manifest": public_metrics(figures, flows, K, public_figures(Path()), figures["left_out_people"]),
         "ui": stage_metadata("metrics", figures, K),
     }
 

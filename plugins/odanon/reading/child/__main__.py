@@ -20,7 +20,7 @@ from odanon.reading.child.columns import Converter, schema_of
 from odanon.reading.child.dialect import Dialect
 from odanon.reading.child.formats import raw_batches
 from odanon.reading.child.layers import layer_batches
-from odanon.reading.child.unpack import RefusedError
+from odanon.reading.child.unpack import Part, RefusedError
 from odanon.reading.ids import Spelling
 from odanon.system.standby import serve
 
@@ -64,6 +64,10 @@ def _file_batches(job: dict[str, Any], number: int, converter: Converter, dialec
             yield converter.convert(raw, lost, person)
         return
     with _open(path, job["protocol"]) as (file, size):
+        if job["span"] is not None:
+            start, end = job["span"]
+            file.seek(start)
+            file, size = Part(file, end - start), end - start
         for raw, lost in raw_batches(file, size, path, job["columns"], dialect, job["time_format"]):
             yield converter.convert(raw, lost, person)
 

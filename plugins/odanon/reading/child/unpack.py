@@ -27,6 +27,20 @@ class RefusedError(Exception):
         self.names = [*map(str, names)][:_NAMED]
 
 
+class Part(io.BytesIO):
+    """The next so many bytes of a file."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        super().__init__()
+        self._file, self._left = file, size
+
+    def read(self, size: int | None = -1) -> bytes:
+        wanted = self._left if size is None or size < 0 else min(size, self._left)
+        block = self._file.read(wanted)
+        self._left -= len(block)
+        return block
+
+
 class Unpacked(io.RawIOBase):
     """Unpacked bytes of a file, refused when they exceed what its size can honestly hold."""
 
