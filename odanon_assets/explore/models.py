@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
@@ -14,11 +15,13 @@ Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
 Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
 Position = tuple[Longitude, Latitude] | tuple[Longitude, Latitude, float]
 Ring = Annotated[list[Position], Field(min_length=4)]
+_YEAR = r"(19|20|21)\d{2}"
 Moment = Annotated[
     str,
-    StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$"),
+    StringConstraints(pattern=rf"^{_YEAR}-\d{{2}}-\d{{2}}(T\d{{2}}:\d{{2}}(:\d{{2}})?)?$"),
     Field(description="a date or a date-time on the local clock of the product", examples=["2026-03-02"]),
 ]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 _CLOCK = r"^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)$"
 
 
@@ -33,7 +36,7 @@ class WhenAsked(Asked):
 
     since: Moment | None = None
     until: Annotated[Moment | None, Field(description="the end, which is not part of it")] = None
-    month: Annotated[str, StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")] | None = None
+    month: Annotated[str, StringConstraints(pattern=rf"^{_YEAR}-(0[1-9]|1[0-2])$")] | None = None
     days: (
         Literal[
             "working",
@@ -49,7 +52,7 @@ class WhenAsked(Asked):
         | None
     ) = None
     clock: Annotated[str, StringConstraints(pattern=_CLOCK)] | None = None
-    segment: Annotated[str, StringConstraints(max_length=200)] | None = None
+    segment: Name | None = None
 
     @field_validator("since", "until")
     @classmethod
@@ -58,9 +61,12 @@ class WhenAsked(Asked):
             datetime.fromisoformat(value)
         return value
 
-    def told(self) -> dict[str, Any]:
-        """The arguments of the client."""
-        return {name: value for name, value in self.model_dump().items() if value is not None}
+    def told(self, zone: ZoneInfo) -> dict[str, Any]:
+        """The arguments of the client. A time that clocks have twice is the first, one that they leave out as if they were not turned yet."""
+        given = {name: value for name, value in self.model_dump().items() if value is not None}
+        for name in given.keys() & {"since", "until"}:
+            given[name] = datetime.fromisoformat(given[name]).replace(tzinfo=zone)
+        return given
 
 
 class Polygon(BaseModel):
@@ -77,7 +83,7 @@ Geometry = Annotated[Polygon | MultiPolygon, Field(discriminator="type")]
 
 
 class Named(BaseModel):
-    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    name: Name
 
 
 class Area(BaseModel):
@@ -117,7 +123,7 @@ class FileAsked(Asked):
 
 
 class ZoneAsked(Asked):
-    id: Annotated[str, StringConstraints(max_length=200), Field(description="as `flows` names it")]
+    id: Annotated[Name, Field(description="as `flows` names it")]
 
 
 class Mistake(BaseModel):

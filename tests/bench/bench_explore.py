@@ -36,7 +36,7 @@ from odanon_assets.stores import schema
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.postgis import PostgisStore
 
-READERS, QUESTIONS = 50, 4
+READERS, QUESTIONS = 50, 3
 DAYS = [date(2025, 1, 1) + timedelta(days=n) for n in range(28)]
 LAT, LON = h3.cell_to_latlng(CENTRE)
 LARGEST = 58  # rings of zones: 10,267

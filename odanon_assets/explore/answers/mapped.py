@@ -23,7 +23,7 @@ _DISTINCT = "DISTINCT zone_id, level, n_tiles, area_km2, geometry"
 def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) -> dict[str, Any]:
     """Zones, and flows by pair of them: the largest ones, and how many more there are."""
     chosen = published[request["product"]]
-    asks = asked.told()
+    asks = asked.told(chosen.timezone)
     segment = asks.pop("segment", None)
     whole, parts = _releases(published, chosen, chosen.when(**asks))
     zones, number = _zones(published, [*whole, *parts["release_id"].unique()])

@@ -20,7 +20,7 @@ def matrix(published: Publications, request: dict[str, Any], asked: MatrixAsked)
     """The cells between all areas that some row may tell of."""
     areas = table_of(asked.areas)
     chosen = published[request["product"]]
-    cells = _told(chosen.matrix(areas, reading=asked.reading, **asked.when.told()))
+    cells = _told(chosen.matrix(areas, reading=asked.reading, **asked.when.told(chosen.timezone)))
     return {
         "areas": [str(name) for name in areas.index],
         "cells": cells.to_dict("records"),
@@ -40,7 +40,7 @@ def profile(published: Publications, request: dict[str, Any], asked: ProfileAske
         reading=asked.reading,
         along=asked.along,
         fold=asked.fold,
-        **asked.when.told(),
+        **asked.when.told(chosen.timezone),
     )
     steps = _told(table[["low", "estimate", "high", "exact", "spread_over_hours"]])
     if asked.fold is None:

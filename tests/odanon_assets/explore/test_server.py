@@ -78,6 +78,24 @@ def test_what_cannot_be_answered_is_one_sentence(
     assert "\n" not in answer.json()["error"]
 
 
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("since=2026-03-29T02:30&until=2026-10-25T02:30", 200),  # left out by the clock, and there twice
+        ("since=1900-01-01&until=2199-12-31", 200),
+        ("since=0001-01-01", 400),
+        ("month=9999-12", 400),
+        ("segment=%00", 400),
+        ("segment=%27%3B%20drop%20table%20flows", 200),
+        ("days=someday", 400),
+        ("clock=25:00-26:00", 400),
+        ("since=2026-03-03&until=2026-03-02", 422),
+    ],
+)
+def test_odd_times_are_answered_or_one_sentence(town: TestClient, query: str, status: int) -> None:
+    assert town.get(f"/api/products/town/flows?{query}").status_code == status
+
+
 def test_a_shape_that_crosses_itself_is_repaired(town: TestClient) -> None:
     crossed = {"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [1, 0], [0, 1], [0, 0]]]}
     assert town.post(MATRIX, json={"areas": features(crossed)}).json()["cells"]
