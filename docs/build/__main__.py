@@ -1,5 +1,6 @@
 """`make docs`: the documentation site. `python docs/build FOLDER` writes it there, from the pages and from the code."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "reference/metrics.md": lambda: metrics_page(DOCS),
     "reference/checks.md": checks_page,
 }
-_LINK = re.compile(r"(\]\()([^)#\s:]+)")
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
 def build(out: Path) -> int:
@@ -37,25 +38,22 @@ def build(out: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="odanon-docs-") as folder:
         source = Path(folder)
         gather(source)
-        sphinx = [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "--builder",
-            "html",
-            "--conf-dir",
-            str(HERE),
-            "--doctree-dir",
-            f"{source}/.trees",
-        ]
-        return subprocess.call(
-            [*sphinx, "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "2", folder, str(out)]
-        )
+        sphinx = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(HERE), "--jobs", "2"]
+        strict = ["--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", f"{folder}/.trees"]
+        return subprocess.call([*sphinx, *strict, folder, str(out)])
+
+
+def make_room(out: Path) -> None:
+    """Delete an earlier site, whose pages may be gone from this one, and nothing else."""
+    if (out / ".buildinfo").is_file():
+        shutil.rmtree(out)
+    elif out.is_dir() and any(out.iterdir()):
+        sys.exit(f"{out} holds something else than an earlier site; name another folder, or empty it")
 
 
 def gather(source: Path) -> None:
     """Every page of the site, those of the code too, and what is shown in them."""
-    shutil.copytree(DOCS, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.sh", "*.py"))
+    shutil.copytree(DOCS, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
     for name in OF_THE_REPOSITORY:
         (source / name).write_text((DOCS.parent / name).read_text())
     for name, written in GENERATED.items():
@@ -102,19 +100,26 @@ def _navigation(found: list[str]) -> str:
     )
 
 
-def _moved(text: str, path: Path) -> str:
-    """Links of a page that leave docs/, or enter it from beside it, as they stand in the site."""
-    if path.name in OF_THE_REPOSITORY and len(path.parts) == 1:
-        return _LINK.sub(lambda found: found[1] + found[2].removeprefix("docs/"), text)
-    above = "../" * len(path.parts)  # from a page of docs/ to the repository
-    inside = "../" * (len(path.parts) - 1)
-    for name in (*OF_THE_REPOSITORY, "README.md"):
-        text = text.replace(f"]({above}{name}", f"]({inside}{'index.md' if name == 'README.md' else name}")
-    return text
+def _moved(text: str, page: Path) -> str:
+    """Links of a page as they stand in the site: pages beside docs/ lie in it, other files of the repository do not."""
+    home = DOCS.parent if str(page) in OF_THE_REPOSITORY else DOCS / page.parent
+
+    def follow(link: re.Match[str]) -> str:
+        target = Path(os.path.normpath(home / link[2]))
+        if target.is_relative_to(DOCS):
+            there = target.relative_to(DOCS)
+        elif target.parent == DOCS.parent and target.name in (*OF_THE_REPOSITORY, "README.md"):
+            there = Path("index.md" if target.name == "README.md" else target.name)
+        else:
+            return link[1] if target.exists() else link[0]
+        return f"[{link[1]}]({os.path.relpath(there, page.parent)}{link[3] or ''})"
+
+    return _LINK.sub(follow, text)
 
 
 if __name__ == "__main__":
     site = Path(sys.argv[1] if len(sys.argv) > 1 else DOCS.parent / "site")
+    make_room(site)
     if code := build(site):
         sys.exit(code)
     print(f"The documentation is in {site}; open {site}/index.html.")
