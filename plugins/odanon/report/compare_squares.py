@@ -9,8 +9,10 @@ import pandas as pd
 
 _KM_PER_DEGREE = 111.32
 _DETAIL = 300  # bends below this fraction of an area's extent cannot be seen on a small map
-_MOST_POINTS = 400  # of an outline; one with more is simplified further, and loses its smallest parts
-_FEW_POINTS = 60  # the same beside squares
+POINTS = (
+    400,
+    60,
+)  # of an outline, where there is room and where there is little; one with more is simplified further, and loses its smallest parts
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,14 @@ class Areas:
     of_zone: npt.NDArray[np.int64]
 
 
-def as_they_are(zones: pd.DataFrame) -> Areas:
-    """Every zone an area of its own."""
+def as_they_are(zones: pd.DataFrame, points: int) -> Areas:
+    """Every zone an area of its own, with an outline of at most so many points."""
     table = pd.DataFrame(
         {
             "id": zones["zone_id"].astype(str).to_numpy(object),
             "tiles": zones["n_tiles"].to_numpy(np.int64),
             "km2": zones["area_km2"].to_numpy(np.float64),
-            "geometry": _outlines(np.asarray(zones["geometry"], dtype=object), _MOST_POINTS),
+            "geometry": _outlines(np.asarray(zones["geometry"], dtype=object), points),
         }
     )
     return Areas(table, np.arange(len(zones)))
@@ -63,7 +65,7 @@ def in_squares(zones: pd.DataFrame, extent: list[float], across: int) -> Areas:
     )
     low += extent[:2]
     drawn = np.array(shapely.box(low[:, 0], low[:, 1], low[:, 0] + side / shrink, low[:, 1] + side), dtype=object)
-    drawn[alone] = _outlines(shapes[first[alone]], _FEW_POINTS)
+    drawn[alone] = _outlines(shapes[first[alone]], POINTS[-1])
     drawn[squares["level"].to_numpy()[first] < 0] = None
     names = zones["zone_id"].astype(str).to_numpy(object)[first]
     names[~alone] = [f"{n:,} areas" for n in members[~alone]]
