@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from odanon.report.compare_squares import Areas, as_they_are, in_squares
+from odanon.report.compare_squares import POINTS, Areas, as_they_are, in_squares
 from odanon.report.encode import rings_of, zones_in_use
 from odanon.report.page import script_json
 
@@ -112,8 +112,8 @@ def _fitting(
     zones: pd.DataFrame, extent: list[float], outlines: _Outlines, most: int, room: int
 ) -> tuple[Areas, list[int]]:
     """The finest drawing of the zones that has at most so many areas, and whose new outlines find room."""
-    if len(zones) <= most:
-        areas = as_they_are(zones)
+    for points in POINTS if len(zones) <= most else ():
+        areas = as_they_are(zones, points)
         if (numbers := outlines.added(areas.table, room)) is not None:
             return areas, numbers
     for across in _ACROSS[:-1]:

@@ -9,7 +9,10 @@ import pandas as pd
 
 _KM_PER_DEGREE = 111.32
 _DETAIL = 300  # bends below this fraction of an area's extent cannot be seen on a small map
-_MOST_POINTS = 120  # of an outline; one with more is simplified further
+POINTS = (
+    400,
+    60,
+)  # of an outline, where there is room and where there is little; one with more is simplified further, and loses its smallest parts
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,14 @@ class Areas:
     of_zone: npt.NDArray[np.int64]
 
 
-def as_they_are(zones: pd.DataFrame) -> Areas:
-    """Every zone an area of its own."""
+def as_they_are(zones: pd.DataFrame, points: int) -> Areas:
+    """Every zone an area of its own, with an outline of at most so many points."""
     table = pd.DataFrame(
         {
             "id": zones["zone_id"].astype(str).to_numpy(object),
             "tiles": zones["n_tiles"].to_numpy(np.int64),
             "km2": zones["area_km2"].to_numpy(np.float64),
-            "geometry": _outlines(np.asarray(zones["geometry"], dtype=object)),
+            "geometry": _outlines(np.asarray(zones["geometry"], dtype=object), points),
         }
     )
     return Areas(table, np.arange(len(zones)))
@@ -62,7 +65,7 @@ def in_squares(zones: pd.DataFrame, extent: list[float], across: int) -> Areas:
     )
     low += extent[:2]
     drawn = np.array(shapely.box(low[:, 0], low[:, 1], low[:, 0] + side / shrink, low[:, 1] + side), dtype=object)
-    drawn[alone] = _outlines(shapes[first[alone]])
+    drawn[alone] = _outlines(shapes[first[alone]], POINTS[-1])
     drawn[squares["level"].to_numpy()[first] < 0] = None
     names = zones["zone_id"].astype(str).to_numpy(object)[first]
     names[~alone] = [f"{n:,} areas" for n in members[~alone]]
@@ -80,17 +83,27 @@ def in_squares(zones: pd.DataFrame, extent: list[float], across: int) -> Areas:
     return Areas(table, group)
 
 
-def _outlines(shapes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Outlines with no more points than a small map shows."""
+def _outlines(shapes: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+    """Outlines with at most so many points, of those that a small map shows."""
     import shapely
 
     west, south, east, north = np.nan_to_num(shapely.bounds(shapes)).T
     tolerance = np.hypot(east - west, north - south) / _DETAIL
     drawn = np.asarray(shapely.simplify(shapes, tolerance), dtype=object)
-    for _ in range(4):
-        rough = shapely.get_num_coordinates(drawn) > _MOST_POINTS
+    for _ in range(2):
+        rough = shapely.get_num_coordinates(drawn) > most
         tolerance *= 2
         drawn[rough] = shapely.simplify(shapes[rough], tolerance[rough])
-    rough = shapely.get_num_coordinates(drawn) > _MOST_POINTS  # of hundreds of islands
-    drawn[rough] = shapely.simplify(shapely.convex_hull(shapes[rough]), tolerance[rough])
+    for at in np.flatnonzero(shapely.get_num_coordinates(drawn) > most):
+        drawn[at] = _largest_parts(drawn[at], most)
     return drawn
+
+
+def _largest_parts(shape: Any, most: int) -> Any:
+    """The land without its smallest islands, and without lakes."""
+    import shapely
+
+    parts = shapely.polygons(shapely.get_exterior_ring(shapely.get_parts(shape)))
+    parts = parts[np.argsort(-shapely.area(parts), kind="stable")]
+    kept = parts[np.cumsum(shapely.get_num_coordinates(parts)) <= most]
+    return shapely.multipolygons(kept) if len(kept) else shapely.envelope(parts[0])

@@ -144,8 +144,14 @@ def test_squares_hold_every_zone_once_at_its_place(seed: int, across: int) -> No
     assert shapely.equals(drawn[alone][:-1], shapes[alone][:-1]).all()
 
 
-def test_an_outline_of_many_islands_is_drawn_with_few_points() -> None:
-    islands = shapely.union_all(shapely.buffer(shapely.points(np.random.default_rng(3).uniform(2, 3, (400, 2))), 0.003))
-    zones = squares(1).assign(geometry=[islands])
-    rings = encode_maps([release("islands", zones, 1)], EXTENT, 100_000)["areas"]["rings"][0]
-    assert 6 <= sum(map(len, rings)) <= 240
+def test_an_outline_of_many_islands_is_drawn_with_few_points_and_without_the_sea() -> None:
+    rng = np.random.default_rng(3)
+    places = shapely.points(np.column_stack([rng.uniform(2, 3, 400), rng.uniform(48, 48.8, 400)]))
+    islands = shapely.union_all([shapely.box(2.1, 48.1, 2.5, 48.5), *shapely.buffer(places, 0.003)])
+    drawn = encode_maps([release("islands", squares(1).assign(geometry=[islands]), 1)], EXTENT, 100_000)
+    rings = drawn["areas"]["rings"][0]
+    assert 200 <= sum(map(len, rings)) <= 800
+    corners = [np.cumsum(np.array(ring).reshape(-1, 2), axis=0) / 1e5 for ring in rings]
+    land = shapely.union_all([shapely.polygons(ring) for ring in corners])
+    assert shapely.area(land) == pytest.approx(shapely.area(islands), rel=0.1)
+    assert shapely.area(shapely.difference(land, islands)) < 0.01 * shapely.area(islands)
