@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from odanon.errors import OdanonError
-from odanon.extras import MissingExtraError, is_installed, needed_by, remedy
+from odanon.extras import MissingExtraError, is_installed, needed_by
 from odanon.offered import AMBIGUOUS, TAKEN, offered, packages
 
 GROUP = "odanon.commands"
@@ -95,7 +95,7 @@ def _read(point: EntryPoint) -> Listing:
     *packages, module = _sources(point.module)
     name, needs = point.attr.partition(".")[0], _needs(module)
     if needs and not is_installed(needs):
-        return Listing(f"{_first_paragraph(_help(module, name))} (`{remedy(needs)}`)", *_place(module))
+        return Listing(f"{_first_paragraph(_help(module, name))} (needs `odanon[{needs}]`)", *_place(module))
     for source in (*packages, module):
         _check_imports(source)
     if not _defines(module, name):
