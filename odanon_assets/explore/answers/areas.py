@@ -26,7 +26,6 @@ _LONGEST_NAME = 200
 _PLACE = re.compile(r"file 1 of 1( \(sha256 \w+\))? ")  # how the reader calls the one file
 _FORMATS = ("GeoJSON", "GPKG")
 _MOST_ROWS = 10_000
-_DIGITS = 6  # of a degree: a tenth of a metre
 
 
 class TooLargeError(OdanonError):
@@ -86,11 +85,8 @@ def uploaded(body: bytes, asked: FileAsked) -> dict[str, Any]:
 
 
 def _simplest(shape: "BaseGeometry") -> "BaseGeometry":
-    """With no more digits than anybody needs, and a polygon where there is one only."""
-    import shapely
-
-    exact = shapely.set_precision(shape, 10**-_DIGITS)
-    return exact.geoms[0] if len(getattr(exact, "geoms", ())) == 1 else exact
+    """A polygon where there is one only. No digit is dropped: a border moved by a hair cuts all zones that share it."""
+    return shape.geoms[0] if len(getattr(shape, "geoms", ())) == 1 else shape
 
 
 def _read(body: bytes, asked: FileAsked) -> tuple[list[str], list["BaseGeometry"]]:

@@ -62,6 +62,14 @@ def test_areas_of_a_file_come_back_in_degrees_with_their_names(town: TestClient,
     assert [each["properties"]["name"] for each in named["features"]] == ["7", "8", "9"]
 
 
+def test_no_digit_of_an_uploaded_border_is_lost(town: TestClient, tmp_path: Path) -> None:
+    """An area along the outline of a zone holds the zone, and its trips are certain."""
+    edge = 2 + 1 / 3e7
+    geopandas.GeoDataFrame(geometry=[box(edge, 46, 2.1, 46.1)], crs="EPSG:4326").to_file(tmp_path / "a.gpkg")
+    told = town.post("/api/areas?name=a.gpkg", content=(tmp_path / "a.gpkg").read_bytes()).json()
+    assert min(x for x, _ in told["features"][0]["geometry"]["coordinates"][0]) == edge
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
