@@ -81,7 +81,7 @@ def make_bundle(product: Product, lake: Lake, day: date) -> Bundle:
         "licence": product.publish.licence,
         "promise": Promise.of(parameters).told(budgeted=method_of(made)["budgeted"]),
         "metrics": metrics,
-        "figures": declarations(metrics, known),
+        "figures": declarations(metrics, (*known, *OF_TABLES)),
         "reading": better(metrics) if FITTED in weighted.spread else EVEN,
         "readings": [EVEN, *weighted.spread],
         "input_counts": figures["input_counts"],

@@ -38,9 +38,9 @@ class Commands(TyperGroup):
     def commands(self) -> dict[str, TyperCommand]:  # type: ignore[override]
         return _listed(self.offers)
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **settings: Any) -> Any:
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         with _one_sentence():
-            return super().make_context(info_name, args, parent, **settings)
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         with _one_sentence():

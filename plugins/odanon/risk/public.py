@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from odanon.metrics.declared import OF_TABLES
 from odanon.model.figure import Figure
 from odanon.model.release import REST
 from odanon.risk.bands import coarse, rounded
@@ -38,7 +37,7 @@ def public_metrics(
 
 def declarations(metrics: Mapping[str, Any], known: Sequence[Figure]) -> dict[str, dict[str, Any]]:
     """What the figures of a manifest mean, in the manifest itself."""
-    named = {figure.public or figure.name: figure for figure in (*known, *OF_TABLES)}
+    named = {figure.public or figure.name: figure for figure in known}
     return {name: named[name].declaration for name in metrics if name in named}
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from odanon.door import Released
 from odanon.geo.geopackages import write_layers
-from odanon.metrics.declared import every_figure
+from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.model.zones import release_zones
@@ -105,7 +105,7 @@ def handout(
     told = [release.times is not None or _is_interval(name) for name, release in released.releases.items()]
     instants, clock = all(told), all(told) and bool((rows["time_start"].dt.year == SOME_DAY.year).all())
     public = _public(rows, k, unit, timezone)
-    manifest = {
+    manifest: dict[str, Any] = {
         "title": title,
         "product": title,
         "owner": "",
@@ -119,7 +119,7 @@ def handout(
     }
     figures = [figure for figure in every_figure().values() if figure.public is not None]
     manifest["metrics"] = public_metrics(released.figures, public, k, figures, None)
-    manifest["figures"] = declarations(manifest["metrics"], figures)
+    manifest["figures"] = declarations(manifest["metrics"], (*figures, *OF_TABLES))
     if instants and len(rows) and not clock:
         manifest["window_start"] = f"{public['time_start'].min():%Y-%m-%d}"
     elif not instants:

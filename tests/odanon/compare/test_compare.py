@@ -228,11 +228,11 @@ def test_a_case_named_twice_is_run_once() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "cannot be read"),
-        (b"\x00\xff\xfe", "cannot be read"),
+        (b"", "is empty"),
+        (b"\x00\xff\xfe", "has no rows"),
         (b"alat,alon,blat,blon,who", "has no rows"),
-        (b"alat,alon,blat,blon,who\ncanary,4,45,4,1", "'alat' holds texts"),
-        (b"alat,alon,blat,blon,who\n99,4,45,4,1", "out of range"),
+        (b"alat,alon,blat,blon,who\ncanary,4,45,4,1", "1 of 1 rows have no usable value"),
+        (b"alat,alon,blat,blon,who\n99,4,45,4,1", "latitude and longitude are swapped"),
     ],
 )
 def test_hostile_tables_are_answered_with_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
