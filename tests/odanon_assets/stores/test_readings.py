@@ -193,8 +193,9 @@ def test_tiles_of_another_file_are_kept_apart(tmp_path: Path, database: str, bun
     """Two releases with the same zones and different public weights."""
     first, other = bundles[0], made(0)
     swapped = other.tiles.assign(leaving=other.tiles["entering"], entering=other.tiles["leaving"])
+    later = {name: other.flows[name] + pd.Timedelta(days=1) for name in ("time_start", "time_end")}
     flows = other.flows.assign(
-        window_start=DAYS[1], release_id=bundles[1].release_id, spread_prior=other.flows["spread"]
+        window_start=DAYS[1], release_id=bundles[1].release_id, spread_prior=other.flows["spread"], **later
     )
     manifest = {**bundles[1].manifest, "weights": {"columns": ["jobs"], "sha256": "1" * 64}}
     told = {"window_start": DAYS[1], "release_id": bundles[1].release_id, "flows": flows, "manifest": manifest}

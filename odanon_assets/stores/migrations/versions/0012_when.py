@@ -26,4 +26,5 @@ def upgrade() -> None:
     for number, window, manifest in execute(connection, every).all():
         rows = execute(connection, _TIMES, {"no": number, "window": window}).all()
         told = pd.DataFrame(rows, columns=["time_start", "time_end"], dtype="object")
-        load.times(connection, json.loads(manifest), told.astype("datetime64[us, UTC]"), number)
+        named = {"window_start": window.isoformat(), **json.loads(manifest)}
+        load.times(connection, named, told.astype("datetime64[us, UTC]"), number)

@@ -91,7 +91,14 @@ def test_a_window_that_tells_its_bins_has_a_matrix_for_each_with_a_day(
     store: EmbeddedStore, exported: Callable[[Format], Path]
 ) -> None:
     told = [
-        {"time_bin": f"2026-03-02T0{hour}:00:00+00:00", "time_end": f"2026-03-02T0{hour + 1}:00:00+00:00", "days": days}
+        {
+            "time_bin": f"2026-03-02T0{hour}:00:00+00:00",
+            "time_end": f"2026-03-02T0{hour + 1}:00:00+00:00",
+            "day_type": "all",
+            "since": f"{hour + 1:02}:00",
+            "until": f"{hour + 2:02}:00",
+            "days": days,
+        }
         for hour, days in ((6, 5), (7, 0), (8, 5))
     ]
     made = at_times(date(2026, 3, 2), [(6, 7), (8, 9)])
