@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from odanon.commands.figures import in_a_line
 from odanon.metrics.declared import every_figure
 from odanon.model.figure import Figure
 from odanon.product import Product
@@ -123,7 +122,7 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     for name, figure in sorted(headlines, key=lambda item: _place(item[0])):
         if metrics.get(name) is not None:
-            yield _ROWS.get(name, "figures"), in_a_line(figure, metrics[name])
+            yield _ROWS.get(name, "figures"), figure.in_a_line(metrics[name])
     unit = manifest.get("parameters", {}).get("unit")
     yield "promise" if unit == "trips" else _who(manifest), _promise(manifest)
 

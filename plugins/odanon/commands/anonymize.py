@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from odanon import registry
-from odanon.commands.figures import in_a_line
 from odanon.commands.table_options import with_table
 from odanon.commands.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
 from odanon.commands.values import plugin_parameters
@@ -113,4 +112,4 @@ def _print_figures(figures: dict[str, float], *, noisy: bool) -> None:
     headlines = [name for name, figure in declared.items() if figure.headline and name not in said]
     for name in (*headlines, "min_persons"):
         if name in declared and (value := figures.get(name, nan)) == value:
-            typer.echo(in_a_line(declared[name], value))
+            typer.echo(declared[name].in_a_line(value))

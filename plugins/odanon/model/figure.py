@@ -53,6 +53,11 @@ class Figure:
             return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
+    def in_a_line(self, value: float | str) -> str:
+        """Value, label and meaning for a terminal; a band, such as 10-19, is told as it is."""
+        shown = value if isinstance(value, str) else self.in_words(value)
+        return f"{shown} {self.label} ({self.meaning})"
+
     @property
     def declaration(self) -> dict[str, Any]:
         """What a manifest says of it, so that whoever reads it alone knows what it means."""
