@@ -11,7 +11,6 @@ from rich.console import Console
 
 from odanon import registry
 from odanon.commands.table_options import with_table
-from odanon.commands.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
 from odanon.commands.values import plugin_parameters
 from odanon.compare.plan import splits_time
 from odanon.door import release
@@ -19,6 +18,7 @@ from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
+from odanon.tables.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
 from odanon.tables.write import HANDOUT, KEEP, write_release
 
 PANEL = ("One table", 1)

@@ -12,7 +12,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 from odanon.commands.table_options import with_table
-from odanon.commands.understood import refuse_uncounted, while_reading, with_ends
 from odanon.commands.values import duration
 from odanon.compare.cross import cross_table
 from odanon.compare.page import comparison_page
@@ -24,6 +23,7 @@ from odanon.metrics.volumes import SUFFIX
 from odanon.reconstruct.readings import EVEN, PRIOR, checked_reading
 from odanon.tables.read import Loaded, TableInput
 from odanon.tables.spreadsheet import write_csv
+from odanon.tables.understood import refuse_uncounted, while_reading, with_ends
 
 PANEL = ("One table", 2)
 _WIDEST = 1000
