@@ -27,8 +27,8 @@ def runs_tables(compared: pd.DataFrame) -> str:
     parts, headed = [], [figure for figure in every_figure().values() if figure.symbol]
     for suffix, words in _VIEWS:
         mine = [figure for figure in headed if _view_of(figure) == suffix and _known(compared, figure.name)]
-        if not mine:
-            continue
+        if suffix and not mine:
+            continue  # of trips there is a table in any case: it says why runs have no figures
         shape = {} if suffix else {"shape": "origins × destinations"}
         table = _runs(compared, mine, {**shape, **({} if suffix else _COSTS)})
         opened = " open" if suffix != "_persons" else ""
@@ -55,7 +55,8 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
     for k, group in compared.groupby("k", sort=True):
         if len(rows) >= _MOST_ROWS:
             break
-        within = group[group["S_share"].between(0, group["suppression"]) & (group["verifier"] == PASSED)]
+        left_out = group.get("S_share", pd.Series(float("nan"), group.index))  # unknown where no run is done
+        within = group[left_out.between(0, group["suppression"]) & (group["verifier"] == PASSED)]
         best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{_named(row)}</td><td>{text(k)}</td>"
