@@ -18,7 +18,7 @@ def commands() -> dict[str, object]:
     """Every command, and every command of a command."""
     found = {}
     for offer in offers():
-        loaded = cli._loaded(offer)
+        loaded = cli._command(offer, offer.load())
         below = getattr(loaded, "commands", None)
         found |= {f"{offer.name} {name}": each for name, each in below.items()} if below else {offer.name: loaded}
     return found
