@@ -151,9 +151,11 @@ def needs() -> dict[str, str]:
 
 def test_a_command_whose_extra_is_missing_says_what_to_install(used: dict[str, Any]) -> None:
     told = {name: sentence for name, sentence in used["commands"].items() if sentence}
-    assert told.keys() == {name for name, extra in needs().items() if extra == "pipeline"}
+    module = {"pipeline": "dagster", "explore": "uvicorn"}
+    assert told.keys() == {name for name, extra in needs().items() if extra in module}
     for name, sentence in told.items():
-        assert sentence == f"`odanon {name}` needs dagster; run: pip install 'odanon[pipeline]'"
+        extra = needs()[name]
+        assert sentence == f"`odanon {name}` needs {module[extra]}; run: pip install 'odanon[{extra}]'"
 
 
 def test_none_of_our_plugins_is_broken_for_want_of_an_extra(used: dict[str, Any]) -> None:
@@ -211,7 +213,12 @@ def test_extras_bring_what_is_said_of_them() -> None:
         wanted = {canonicalize_name(Requirement(each).name) for each in PROJECT["optional-dependencies"][extra]}
         assert not wanted.isdisjoint(map(canonicalize_name, owners[module])), module
     (everything,) = (Requirement(each) for each in PROJECT["optional-dependencies"]["all"])
-    assert everything.extras | {"postgis"} == PROJECT["optional-dependencies"].keys() - {"all", "bench", "dev"}
+    assert everything.extras | {"explore", "postgis"} == PROJECT["optional-dependencies"].keys() - {
+        "all",
+        "bench",
+        "dev",
+        "docs",
+    }
 
 
 def test_only_modules_of_extras_are_told_of() -> None:

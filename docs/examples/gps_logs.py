@@ -27,7 +27,7 @@ odanon("trips", stays, "--min-distance-m", 200, "--out", trips)
 columns = ["--origin", "o_lat,o_lon", "--destination", "d_lat,d_lon", "--person", "person", "--resolution", 8]
 odanon("anonymize", trips, *columns, "-k", 3, "--suppression", 0.3, "--out", options.out / "release")
 
-made, flows = pd.read_parquet(trips), pd.read_parquet(options.out / "release" / "flows.parquet")
+made, flows = pd.read_parquet(trips), pd.read_parquet(options.out / "release" / "handout" / "flows.parquet")
 coarse = flows.loc[flows["kind"] == "rest", "trips"].sum() / flows["trips"].sum()
 print(
     f"\n{len(made):,} trips of {made['person'].nunique()} people are told in {len(flows)} rows, {coarse:.0%} of them coarsely"

@@ -29,11 +29,11 @@ counted.to_csv(options.out / "mornings.csv", index=False)
 
 # A Ward tree joins zones that lie close together. Some trips name zones without a polygon, which are left out and counted.
 columns = ["--origin", "o_zone", "--destination", "d_zone", "--count", "trips", "--unit", "trips"]
-ground = ["--hierarchy", "ward", "--zones", zones, "--zone-id", "LocationID", "--drop-missing"]
+ground = ["--hierarchy", "ward", "--zones", zones, "--zone-id", "LocationID", "--drop-unknown"]
 odanon("anonymize", options.out / "mornings.csv", *columns, *ground, "-k", 10, "--out", options.out / "release")
 
-flows = pd.read_parquet(options.out / "release" / "flows.parquet")
-areas = geopandas.read_parquet(options.out / "release" / "zones.parquet")
+flows = pd.read_parquet(options.out / "release" / "handout" / "flows.parquet")
+areas = geopandas.read_parquet(options.out / "release" / "handout" / "zones.parquet")
 alone = areas[areas["n_tiles"] == 1]
 print(f"\n{len(areas)} areas, {len(alone)} of them single zones; the largest flows:")
-print(flows.nlargest(5, "trips")[["origin", "destination", "kind", "trips"]].to_string(index=False))
+print(flows.nlargest(5, "trips")[["origin_zone", "destination_zone", "kind", "trips"]].to_string(index=False))

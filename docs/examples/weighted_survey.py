@@ -43,7 +43,7 @@ promise = ["--unit", "population", "-k", K, "--set", f"k_population={people:.0f}
 columns = ["--person", "person", "--weight", "weight", "--hierarchy", options.out / "regions.csv"]
 odanon("anonymize", options.out / "trips.csv", *columns, *promise, "--out", options.out / "release")
 
-# What is handed out has rounded weights, so that nobody's own can be read off; release.json, to keep, has the exact figures.
-figures = json.loads((options.out / "release" / "release.json").read_text())["metrics"]
+# What is handed out has rounded weights, so that nobody's own can be read off; what is to keep has the exact figures.
+figures = json.loads((options.out / "release" / "keep" / "release.json").read_text())["metrics"]
 fewest, least = figures["min_persons"], figures["min_weight"]
 print(f"\nbehind every row: {fewest:.0f} participants or more, who stand for {least:,.0f} people or more")

@@ -21,7 +21,7 @@ from odanon_assets.explore.server import explorer_app
 from odanon_assets.lake.places import default_root
 
 PANEL = ("Stores", 0)
-NEEDS = "pipeline"  # its web framework comes with Dagster
+NEEDS = "explore"
 AT_VARIABLE = "ODANON_READER_URL"  # the store of a deployment: a database as its reader, or a folder
 BASEMAP_VARIABLE = "ODANON_BASEMAP"
 

@@ -16,9 +16,12 @@ BROUGHT_BY = {
     "opendp": "dp",
     "openlineage": "openlineage",
     "openmatrix": "omx",
+    "pmtiles": "explore",
     "psycopg2": "postgis",
     "pyspark": "spark",
     "sqlalchemy": "postgis",
+    "starlette": "explore",
+    "uvicorn": "explore",
 }
 
 

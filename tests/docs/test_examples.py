@@ -34,7 +34,7 @@ def test_an_example_publishes_what_it_says(
 ) -> None:
     run(name, monkeypatch, "--data", shared_data, "--out", tmp_path / "out", "--sample", SAMPLES[name])
     column, least = LEAST[name]
-    flows = pd.read_parquet(tmp_path / "out" / "release" / "flows.parquet")
+    flows = pd.read_parquet(tmp_path / "out" / "release" / "keep" / "flows.parquet")
     assert len(flows) > 5
     assert flows[column].min() >= least
     told = capsys.readouterr().out
