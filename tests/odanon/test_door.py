@@ -185,7 +185,7 @@ def test_the_command_writes_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     ROWS.to_parquet(tmp_path / "trips.parquet")
     pd.DataFrame({"child": ["a", "b", "c"], "parent": ["all"] * 3}).to_csv(tmp_path / "tree.csv", index=False)
     monkeypatch.setattr(AtgLattice, "anonymize", Raw.anonymize)
-    arguments = ["anonymize", str(tmp_path / "trips.parquet"), "--person", "person", "-k", "5"]
+    arguments = ["anonymize", str(tmp_path / "trips.parquet"), "--person", "person", "--count", "trips", "-k", "5"]
     arguments += ["--hierarchy", str(tmp_path / "tree.csv"), "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(cli.main, arguments)
     assert isinstance(done.exception, OdanonError)

@@ -114,7 +114,7 @@ def test_it_passes_the_conformance_suite(house: House) -> None:
 
 def test_the_metric_is_in_what_anonymize_says_and_writes(house: House, table: list[str]) -> None:
     said = house.odanon("anonymize", *table, "-k", "5", "--algorithm", "uniform", "--out", "release")
-    figures = json.loads((house.root / "release" / "release.json").read_text())["metrics"]
+    figures = json.loads((house.root / "release" / "keep" / "release.json").read_text())["metrics"]
     assert figures["lopsided"] >= 1
     assert f"{figures['lopsided']:.4g} {LABEL} ({MEANING})" in said
     assert figures["lopsided_flows"] == figures["flows"]

@@ -69,9 +69,9 @@ def released(table: list[str], name: str, out: Path) -> pd.DataFrame:
         main, ["anonymize", *table, "--algorithm", name, "-k", str(K), *budget, "--out", str(out)]
     )
     assert done.exit_code == 0, done.output
-    flows, assignment = pd.read_parquet(out / "flows.parquet"), pd.read_parquet(out / "assignment.parquet")
+    flows, assignment = pd.read_parquet(out / "keep" / "flows.parquet"), pd.read_parquet(out / "keep" / "assignment.parquet")
     assert assignment["trips"].sum() == len(pd.read_parquet(table[0]))
-    assert json.loads((out / "release.json").read_text())["parameters"]["k"] == K
+    assert json.loads((out / "keep" / "release.json").read_text())["parameters"]["k"] == K
     if name not in NOISY:
         told = assignment[~assignment["suppressed"]]
         told = told.groupby(["published_origin", "published_destination"])["trips"].sum()
