@@ -1,9 +1,7 @@
 """What docs/one-table.md shows, run as it stands there."""
 
-import os
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,9 @@ import pandas as pd
 import pytest
 from repository import REPOSITORY
 from shapely import box
+from typer.testing import CliRunner
+
+from odanon.cli import main
 
 PAGE = (REPOSITORY / "docs" / "one-table.md").read_text()
 COMMANDS = re.findall(r"^    (odanon .+)$", PAGE, re.MULTILINE)
@@ -44,14 +45,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: str, folder: Path) -> str:
-    words = command.split()
-    program = [str(Path(sys.executable).with_name(words[0])), *words[1:]]
-    environment = {**os.environ, "ODANON_ROOT": str(folder / "data"), "COLUMNS": "200"}
-    done = subprocess.run(
-        program, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
+    """As a terminal would, without the start of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "200")
+        done = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert done.exit_code == 0, repr(done.exception) + done.output
+    return done.output
 
 
 def test_the_first_line_proposes_a_command_that_can_be_run(folder: Path) -> None:

@@ -69,7 +69,10 @@ def released(table: list[str], name: str, out: Path) -> pd.DataFrame:
         main, ["anonymize", *table, "--algorithm", name, "-k", str(K), *budget, "--out", str(out)]
     )
     assert done.exit_code == 0, done.output
-    flows, assignment = pd.read_parquet(out / "keep" / "flows.parquet"), pd.read_parquet(out / "keep" / "assignment.parquet")
+    flows, assignment = (
+        pd.read_parquet(out / "keep" / "flows.parquet"),
+        pd.read_parquet(out / "keep" / "assignment.parquet"),
+    )
     assert assignment["trips"].sum() == len(pd.read_parquet(table[0]))
     assert json.loads((out / "keep" / "release.json").read_text())["parameters"]["k"] == K
     if name not in NOISY:
