@@ -45,7 +45,7 @@ def system(trips_by_step: npt.NDArray[np.int64], profile: Ints, weight: Floats, 
     keys = pd.DataFrame(trips_by_step).assign(profile=profile)
     group = keys.groupby(list(keys.columns), sort=True).ngroup().to_numpy(np.int64)
     kept = np.unique(group, return_index=True)[1]
-    persons = np.bincount(group, weights=weight)
+    persons = np.bincount(group, weights=weight).astype(np.float64)
     by_step = sparse.csr_array(trips_by_step[kept].T.astype(np.float64))
     kind, kinds = profile[kept], int(profile.max()) + 1
     by_profile = sparse.csr_array((np.ones(len(kept)), (kind, np.arange(len(kept)))), shape=(kinds, len(kept)))

@@ -44,7 +44,7 @@ def compare(
     plugin: Placer, agenda: Agenda, matrices: Matrices, home: int, wanted: dict[tuple[int, ...], float]
 ) -> None:
     (at,) = plugin.place(at_home(agenda, home), matrices)
-    seen = {each: 0.0 for each in wanted}
+    seen = dict.fromkeys(wanted, 0.0)
     for each, number in zip(*np.unique(at, axis=0, return_counts=True), strict=True):
         seen[tuple(each.tolist())] += number / MANY
     assert seen.keys() == wanted.keys(), "somebody is where nobody can be"
