@@ -91,7 +91,7 @@ BEGUN = week(("working", 2, 3), ("saturday", 7, 1), ("sunday_holiday", 8, 1))  #
         (WORKING_WEEK, "friday", [0, 0.5, 0]),
         (WORKING_WEEK, "tuesday", [0.25, 0, 0]),
         (HOLIDAY_SOMEWHERE, "wednesday", [0, 0.5, 0]),
-        (BEGUN, "tuesday", [0.5 * (3 - 1) / 4 / 1.5, 0, 0]),
+        (BEGUN, "tuesday", [1 / 6, 0, 0]),
         (BEGUN, "monday", [1 / 3, 0, 0]),
         (week(("all", 2, 7)), "working", [5 / 7]),
         (week(("all", 2, 6), missing=("2026-03-03",)), "tuesday", [0]),
