@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.model.release import REST
-from odanon.model.when.shares import AskedTime, Ints, Steps
+from odanon.model.when.shares import AskedTime, Steps
 from odanon.model.window import told_times
 from odanon.reconstruct.answers.along import followed, pulses
 from odanon.reconstruct.answers.nesting import lengths_of, places_of, rests_around
@@ -109,6 +109,4 @@ def ended(times: pd.DataFrame) -> pd.DataFrame:
 def shares_of(rows: pd.DataFrame, time: AskedTime, steps: Steps) -> pd.DataFrame:
     """at (position in rows), step, share and seconds of the time of rows that steps ask for."""
     start, end = (rows[name].to_numpy("datetime64[us]").astype(np.int64) for name in ("time_start", "time_end"))
-    return pd.DataFrame(
-        dict(zip(("at", "step", "share", "seconds"), time.shares(start, end, steps), strict=True))
-    )
+    return pd.DataFrame(dict(zip(("at", "step", "share", "seconds"), time.shares(start, end, steps), strict=True)))

@@ -77,7 +77,9 @@ def week(*types: tuple[str, int, int], missing: tuple[str, ...] = ()) -> dict:
 WORKING_WEEK = week(("working", 2, 4), ("saturday", 7, 1), ("sunday_holiday", 6, 2))
 
 
-HOLIDAY_SOMEWHERE = week(("working", 2, 4), ("saturday", 7, 1), ("sunday_holiday", 4, 2))  # on Wednesday: it names its bin
+HOLIDAY_SOMEWHERE = week(
+    ("working", 2, 4), ("saturday", 7, 1), ("sunday_holiday", 4, 2)
+)  # on Wednesday: it names its bin
 BEGUN = week(("working", 2, 3), ("saturday", 7, 1), ("sunday_holiday", 8, 1))  # of two days nothing is told
 
 

@@ -86,7 +86,9 @@ def test_a_week_is_told_in_intervals_of_its_bins_and_read_by_their_days(folder: 
     assert flows.groupby(["time_start", "time_end"]).ngroups > 3
     bins = _bins(manifest)
     days = [pd.Timestamp(day, tz="UTC") for day in MADE]
-    read = {(at, day): _read(store, day + (at - at.normalize()), bins["length"][at]) for at in bins.index for day in days}
+    read = {
+        (at, day): _read(store, day + (at - at.normalize()), bins["length"][at]) for at in bins.index for day in days
+    }
     by_bin = {at: sum(read[at, day] for day in days if (day == days[-1]) == (at >= days[-1])) for at in bins.index}
     assert by_bin == pytest.approx(_spread(flows, bins))
     assert _read(store, days[0], timedelta(days=7)) == pytest.approx(flows["trips"].sum())

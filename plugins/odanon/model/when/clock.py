@@ -106,9 +106,7 @@ def _of_bin(
             if low < high:
                 first, last = (start + (end - start) * ((at - since) / (until - since)) for at in (low, high))
                 at = clock.at + (low - clock.since) * _SECOND
-                yield replace(
-                    clock, start=first, end=last, since=low, until=high, at=at, days=days, of_days=of_days
-                )
+                yield replace(clock, start=first, end=last, since=low, until=high, at=at, days=days, of_days=of_days)
 
 
 def _of_types(told: str, day: date) -> tuple[bool, ...]:
