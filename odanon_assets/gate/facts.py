@@ -13,6 +13,7 @@ from typing import Any
 from odanon.gate.verifier import Finding
 from odanon.model.files.times import TIMES
 from odanon.model.perturbation import TABLE
+from odanon.model.when.question import WEEKEND
 from odanon.product import Product
 from odanon.product.windows import bins_of, is_longer, matrix_days, told_bins, told_intervals
 from odanon.reconstruct.prior import read_weights
@@ -118,6 +119,8 @@ def _told_window(product: Product, lake: Lake, window: date) -> dict[str, Any]:
     bins = told_bins(product, window, made)
     missing = [day.isoformat() for day in matrix_days(product, window) if day not in made]
     told = {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
+    if (weekend := product.calendar.weekend) != [*WEEKEND]:
+        told["weekend"] = weekend  # readers need it to know which days may be of a type
     return told if product.od.time == "fixed" else {**told, "intervals": told_intervals(bins)}
 
 

@@ -68,6 +68,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "odanon.exact_share": ROLES,
     "odanon.time_zone": ROLES,
     "odanon.instant": ROLES,
+    "odanon.window_span": ROLES,
     "odanon.span": ROLES,
     "odanon.steps": ROLES,
     "odanon.asked": ROLES,

@@ -8,7 +8,8 @@ import pandas as pd
 from odanon.client.publications import Publications, PublishedProduct
 from odanon.model.release import REST
 from odanon.model.when import When
-from odanon.model.when.clock import Passed, microseconds, pieces_of
+from odanon.model.when.clock import pieces_of
+from odanon.model.when.shares import AskedTime, Steps, microseconds
 from odanon.reconstruct.answers.bounds import EDGE
 from odanon.report.encode import encode_zones
 from odanon_assets.explore.answers.tables import texts
@@ -48,19 +49,19 @@ def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) ->
 
 def _releases(published: Publications, chosen: PublishedProduct, when: When) -> tuple[list[str], pd.DataFrame]:
     """Releases that are asked for wholly, and of the others (release_id, time_start, time_end, share) of their rows."""
-    since, until = (np.array([microseconds(at)]) for at in (when.since, when.until))
+    step = np.array([microseconds(when.since)]), np.array([microseconds(when.until)])
     whole, cut = [], {}
     for manifest in chosen.manifests():
-        passed = Passed.of(pieces_of(manifest), when)
-        some, every = passed.asked(since, until)[0], passed.of_all(passed.edges[:1], passed.edges[-1:])[0]
-        if some > every * (1 - EDGE):
+        time = AskedTime.of(pieces_of(manifest), when)
+        some = time.between(*step)[0]
+        if some > time.total * (1 - EDGE):
             whole.append(manifest["release_id"])
         elif some > 0:
-            cut[manifest["release_id"]] = passed
-    return whole, _shares(published, cut, int(since[0]), int(until[0]))
+            cut[manifest["release_id"]] = time
+    return whole, _shares(published, cut, step)
 
 
-def _shares(published: Publications, cut: dict[str, Passed], since: int, until: int) -> pd.DataFrame:
+def _shares(published: Publications, cut: dict[str, AskedTime], step: Steps) -> pd.DataFrame:
     """Which share of the times of rows is asked for."""
     if not cut:
         return pd.DataFrame(columns=["release_id", "time_start", "time_end", "share"])
@@ -74,9 +75,8 @@ def _shares(published: Publications, cut: dict[str, Passed], since: int, until: 
     start, end = (moment.to_numpy("datetime64[us]").astype(np.int64) for moment in (rows["time_start"], ends))
     rows["share"] = 0.0
     for release, at in rows.groupby("release_id").indices.items():
-        passed, first, last = cut[str(release)], start[at], end[at]
-        asked = passed.asked(np.clip(first, since, until), np.clip(last, since, until))
-        rows.loc[at, "share"] = asked / passed.of_all(first, last)
+        asked, _, share, _ = cut[str(release)].shares(start[at], end[at], step)
+        rows.loc[at[asked], "share"] = share
     return rows[rows["share"] > 0]
 
 

@@ -13,12 +13,13 @@ import pandas as pd
 
 from odanon.model.release import REST
 from odanon.model.when import When, local_steps
-from odanon.model.when.clock import Passed, microseconds, pieces_of
+from odanon.model.when.clock import pieces_of
+from odanon.model.when.shares import AskedTime, Steps, microseconds
 from odanon.reconstruct.answers.along import SURROUNDINGS, checked_along
 from odanon.reconstruct.answers.bounds import EDGE, PAIR, added, bounds, exact_share, rests_met
 from odanon.reconstruct.areas import ground, spread, zone_shares
 from odanon.reconstruct.readings import EVEN, PRIOR, checked_reading, resolved, spread_column
-from odanon_assets.stores.answers.release import INSTANT, Rows, Steps, ended, shares_of
+from odanon_assets.stores.answers.release import INSTANT, Rows, ended, shares_of
 from odanon_assets.stores.answers.shapes import distinct_tiles, distinct_zones
 from odanon_assets.stores.duck import flows_over, manifest_of
 from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
@@ -89,7 +90,7 @@ class Asked:
     """Areas and steps of time, and the releases that tell of some; shapes are compared once for all releases that share them."""
 
     folders: list[Path]
-    passed: dict[str, Passed]  # time by release
+    times: dict[str, AskedTime]  # by release
     readings: dict[str, str]  # by release
     areas: "GeoSeries"
     steps: Steps
@@ -109,19 +110,19 @@ class Asked:
     ) -> "Asked":
         checked_reading(reading)
         bounds_of = [np.array([microseconds(each[n]) for each in steps], dtype=np.int64) for n in (0, 1)]
-        passed, readings = {}, {}
+        times, readings = {}, {}
         for folder in folders:
             manifest = manifest_of(folder)
-            time = Passed.of(pieces_of(manifest), when)
-            if (time.asked(bounds_of[0][:1], bounds_of[1][-1:]) > 0).all():
-                passed[folder.name] = time
+            time = AskedTime.of(pieces_of(manifest), when)
+            if (time.between(bounds_of[0][:1], bounds_of[1][-1:]) > 0).all():
+                times[folder.name] = time
                 readings[folder.name] = _resolved(reading, folder, manifest)
-        some = [folder for folder in folders if folder.name in passed]
-        return cls(some, passed, readings, areas, (bounds_of[0], bounds_of[1]), checked_along(along), segment)
+        some = [folder for folder in folders if folder.name in times]
+        return cls(some, times, readings, areas, (bounds_of[0], bounds_of[1]), checked_along(along), segment)
 
     def published_steps(self) -> list[int]:
         """The steps of which some release has time."""
-        found = [time.asked(*self.steps) > 0 for time in self.passed.values()]
+        found = [time.between(*self.steps) > 0 for time in self.times.values()]
         return np.flatnonzero(np.logical_or.reduce(found)).tolist() if found else []
 
     def told(self) -> pd.DataFrame:
@@ -167,7 +168,7 @@ class Asked:
     def _session(self) -> "DuckDBPyConnection":
         session = flows_over(self.folders)
         session.register("names", self._names)
-        whole = [name for name, time in self.passed.items() if self._is_whole(time)]
+        whole = [name for name, time in self.times.items() if self._is_whole(time)]
         session.register("whole", pd.DataFrame({"release_id": pd.array(whole, dtype="str")}))
         times = session.execute(
             "SELECT DISTINCT release_id, time_start, time_end FROM flows ANTI JOIN whole USING (release_id) ORDER BY ALL"
@@ -178,14 +179,14 @@ class Asked:
         session.register("times", pd.concat(found, ignore_index=True) if found else empty)
         return session
 
-    def _is_whole(self, time: Passed) -> bool:
+    def _is_whole(self, time: AskedTime) -> bool:
         """Whether the one step that there is asks for all the time of a release."""
         first, last = self.steps
-        return len(first) == 1 and bool(time.asked(first, last)[0] >= _ALL * time.all[-1])
+        return len(first) == 1 and bool(time.between(first, last)[0] >= _ALL * time.total)
 
     def _times_asked(self, name: str, times: pd.DataFrame) -> pd.DataFrame:
         """Which share of the times of rows each step asks for."""
-        asked = shares_of(ended(times), self.passed[name], self.steps)
+        asked = shares_of(ended(times), self.times[name], self.steps)
         told = times.iloc[asked["at"]].reset_index(drop=True)
         return told.assign(step=asked["step"], share=asked["share"])
 
@@ -239,7 +240,7 @@ class Asked:
         """The rows of each release."""
         named = {str(name): here.set_index("zone_id")["zone"] for name, here in self._names.groupby("release_id")}
         return {
-            folder.name: Rows(folder, named[folder.name], self.passed[folder.name], self.steps, self.segment)
+            folder.name: Rows(folder, named[folder.name], self.times[folder.name], self.steps, self.segment)
             for folder in self.folders
         }
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from odanon.errors import OdanonError
 from odanon.model.when import When, clock_of, month_of
-from odanon.model.when.clock import pieces_of
+from odanon.model.when.clock import span_of
 from odanon_assets.stores.answers.folders import flow_over, matrix_over, profile_over
 from odanon_assets.stores.duck import manifest_of
 from odanon_assets.stores.interface import MATRIX_COLUMNS, PROFILE_COLUMNS, Estimate
@@ -150,9 +150,9 @@ def _span(
         return month_of(month, ZoneInfo(last.get("timezone") or "UTC"))
     if since is not None and until is not None:
         return since, until
-    pieces = [piece for folder in folders for piece in pieces_of(manifest_of(folder))]
-    first = since or min((piece.start for piece in pieces), default=until)
-    last_one = until or max((piece.end for piece in pieces), default=since)
+    windows = [span_of(manifest_of(folder)) for folder in folders]
+    first = since or min((start for start, _ in windows), default=until)
+    last_one = until or max((end for _, end in windows), default=since)
     if first is None or last_one is None or last_one <= first:
         raise OdanonError("nothing is published in the time asked for; `windows` lists what is")
     return first, last_one

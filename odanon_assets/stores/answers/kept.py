@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 
 from odanon.model.release import REST
-from odanon.model.when.clock import all_time, pieces_of
+from odanon.model.when.clock import pieces_of
+from odanon.model.when.shares import all_time
 from odanon.model.window import told_times
 from odanon.reconstruct.answers.along import pulses
 from odanon.reconstruct.answers.nesting import places_of, rests_around
@@ -54,7 +55,8 @@ def piece_rows(manifest: Mapping[str, Any], release_no: int) -> pa.Table:
             "time_end": pa.array([piece.end for piece in pieces], _INSTANT),
             "since": [piece.since for piece in pieces],
             "until": [piece.until for piece in pieces],
-            "days": [piece.days for piece in pieces],
+            "at": pa.array([piece.at for piece in pieces], _INSTANT),
+            "days": [repr(piece.days) for piece in pieces],
             "of_days": ["{" + ",".join(map(repr, piece.of_days)) + "}" for piece in pieces],
         }
     )
@@ -64,7 +66,7 @@ def time_rows(manifest: Mapping[str, Any], times: pd.DataFrame, release_no: int)
     """The distinct times of rows and pulses (time_start, time_end), and how long they are on all their days."""
     distinct = times[["time_start", "time_end"]].drop_duplicates()
     start, end = (ended(distinct)[name].to_numpy("datetime64[us]").astype(np.int64) for name in distinct)
-    seconds = all_time(pieces_of(manifest)).of_all(start, end)
+    seconds = all_time(pieces_of(manifest)).lengths(start, end)
     return pa.table(
         {
             "release_no": np.full(len(distinct), release_no),

@@ -8,18 +8,16 @@ import numpy as np
 import pandas as pd
 
 from odanon.model.release import REST
-from odanon.model.when.clock import Passed, step_shares
+from odanon.model.when.shares import AskedTime, Steps
 from odanon.model.window import told_times
 from odanon.reconstruct.answers.along import followed, pulses
 from odanon.reconstruct.answers.nesting import lengths_of, places_of, rests_around
 from odanon.reconstruct.answers.segments import of_segment
-from odanon.reconstruct.nested import Ints
 from odanon_assets.stores.answers.shapes import read_zones
 from odanon_assets.stores.duck import flows_over, manifest_of
 
 INSTANT = "datetime64[us, UTC]"
 MOMENT = pd.Timedelta(seconds=1)  # how long rows last that are older than ends of bins: they count where they start
-Steps = tuple[Ints, Ints]  # starts and ends, microseconds since 1970
 _COLUMNS = ("time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind", "trips", "spread")
 _ENDS = ("origin_zone", "destination_zone")
 
@@ -30,7 +28,7 @@ class Rows:
 
     folder: Path
     number: pd.Series
-    passed: Passed
+    time: AskedTime
     steps: Steps
     segment: str | None
 
@@ -40,7 +38,7 @@ class Rows:
         if self.segment is not None:
             other = rows["segment"] != self.segment
             rows = rows.assign(trips=rows["trips"].mask(other, 0), hours=rows["hours"].mask(other, 0.0))
-        asked = shares_of(rows, self.passed, self.steps)
+        asked = shares_of(rows, self.time, self.steps)
         return rows.loc[asked["at"]].assign(
             row=asked["at"].to_numpy(), step=asked["step"].to_numpy(), length=asked["seconds"].to_numpy()
         )
@@ -50,7 +48,7 @@ class Rows:
         assert self.segment is not None
         flows = flows_over([self.folder]).execute(f"SELECT {column} FROM flows").df()
         told = of_segment(self._nested.assign(**{column: flows[column]}), self.segment, [column]).reset_index(drop=True)
-        asked = shares_of(told, self.passed, self.steps)
+        asked = shares_of(told, self.time, self.steps)
         rows = told.loc[asked["at"]].reset_index(drop=True)
         return self._told(rows, asked["step"], column, rows[column] * asked["share"])
 
@@ -60,7 +58,7 @@ class Rows:
         if self.segment is not None:
             flows = flows[flows["segment"] == self.segment]
         flows = flows.reset_index(drop=True)
-        even, inside = (shares_of(rows, self.passed, self.steps) for rows in (flows, pulse))
+        even, inside = (shares_of(rows, self.time, self.steps) for rows in (flows, pulse))
         even = even.rename(columns={"at": "row"})
         even = even[even["share"] < 1]  # all others have the same either way
         along = followed(flows.loc[even["row"].unique()], pulse, inside.rename(columns={"at": "piece"}))
@@ -108,9 +106,7 @@ def ended(times: pd.DataFrame) -> pd.DataFrame:
     return times.assign(time_start=start, time_end=times["time_end"].astype(INSTANT).fillna(start + MOMENT))
 
 
-def shares_of(rows: pd.DataFrame, passed: Passed, steps: Steps) -> pd.DataFrame:
+def shares_of(rows: pd.DataFrame, time: AskedTime, steps: Steps) -> pd.DataFrame:
     """at (position in rows), step, share and seconds of the time of rows that steps ask for."""
     start, end = (rows[name].to_numpy("datetime64[us]").astype(np.int64) for name in ("time_start", "time_end"))
-    return pd.DataFrame(
-        dict(zip(("at", "step", "share", "seconds"), step_shares(passed, start, end, steps), strict=True))
-    )
+    return pd.DataFrame(dict(zip(("at", "step", "share", "seconds"), time.shares(start, end, steps), strict=True)))

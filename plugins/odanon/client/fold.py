@@ -9,7 +9,8 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.when import When
-from odanon.model.when.clock import days_behind, microseconds, pieces_of
+from odanon.model.when.clock import pieces_of
+from odanon.model.when.shares import days_behind, microseconds
 
 _LENGTHS = {"day": timedelta(days=1), "week": timedelta(days=7)}
 _ADDED = ["low", "estimate", "high"]

@@ -15,6 +15,7 @@ from odanon.client.place import Readable, store_at
 from odanon.client.plots import draw_departures, draw_profile
 from odanon.errors import OdanonError
 from odanon.model.when import When, clock_of, month_of
+from odanon.model.when.clock import span_of
 from odanon.reconstruct.readings import AUTO, EVEN
 
 if TYPE_CHECKING:
@@ -141,15 +142,14 @@ class PublishedProduct:
         days: str | None = None,
         clock: str | None = None,
     ) -> When:
-        """The time that arguments of questions mean: from the first to the last published instant, unless told."""
+        """The time that arguments of questions mean: from the start of the first window to the end of the last one, unless told."""
         if month is not None and (since is not None or until is not None):
             raise OdanonError("a month stands for since and until; give the one or the others")
         span = clock_of(clock) if clock is not None else None
         if month is not None:
             return When(*month_of(month, self.timezone), days, span)
-        windows = self.windows
-        after = pd.Timestamp(windows[-1]) + pd.DateOffset(months=1, days=1)
-        first, last = (self._instant(windows[0] if since is None else since), self._instant(until or after))
+        first = self._instant(self.windows[0] if since is None else since)
+        last = span_of(self.manifest())[1] if until is None else self._instant(until)
         if last <= first:
             raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
         return When(first, last, days, span)

@@ -17,7 +17,7 @@ from pydantic import (
 
 from odanon import registry
 from odanon.metrics.declared import contradiction
-from odanon.model.when.question import WEEKDAYS, Weekday
+from odanon.model.when.question import WEEKDAYS, WEEKEND, Weekday
 from odanon.model.window import Length, days_of, window_start
 from odanon.plugin import Duration
 from odanon.product.choices import (
@@ -100,7 +100,7 @@ class OD(Section):
 class Calendar(Section):
     """Which days are working days."""
 
-    weekend: list[Weekday] = Field(["saturday", "sunday"], description="days of the week without work")
+    weekend: list[Weekday] = Field([*WEEKEND], description="days of the week without work")
     holidays: list[Day] = Field([], description="dates without work, such as 2026-05-01")
     country: str | None = Field(
         None,

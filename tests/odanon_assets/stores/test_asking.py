@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from shapely.geometry import box
 from store_databases import emptied
 from told_town import HALVES, Town, drawn
+from told_windows import GRAIN, WINDOWS
 
+from odanon.model.when import DAYS as TYPES
 from odanon.model.when import When, clock_of
+from odanon.model.when.clock import span_of
 from odanon_assets.stores.bundle import Bundle
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import PROFILE_COLUMNS, Store
@@ -128,7 +131,7 @@ def told_week() -> Bundle:
         ("working", None, (440, 440, 440)),
         ("saturday", None, (24, 24, 24)),
         ("sunday_holiday", None, (0, 0, 0)),
-        ("tuesday", None, (0, 88, 440)),
+        ("tuesday", None, (0, 110, 440)),
         ("working", "00:00-12:00", (40, 40, 40)),
         ("working", "06:00-18:00", (0, 220, 440)),
         (None, "18:00-06:00", (0, 232, 464)),
@@ -146,6 +149,75 @@ def weeks(stores: tuple[Store, Store]) -> tuple[Store, Store]:
     for store in stores:
         store.publish(told_week(), accept)
     return stores
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ((4, 0), (5, 0), (0, 110, 440)),  # a Wednesday alone
+        ((2, 0), (6, 0), (440, 440, 440)),
+        ((2, 0), (5, 12), (40, 340, 440)),
+        ((6, 0), (7, 0), (0, 0, 0)),  # missing
+        ((7, 0), (9, 0), (24, 24, 24)),
+        ((5, 18), (7, 6), (0, 50 + 6, 400 + 24)),
+    ],
+)
+def test_a_part_of_a_week_is_asked_on_all_its_days(since, until, expected, weeks: tuple[Store, Store]) -> None:
+    when = When(*(datetime(2026, 3, *at, tzinfo=UTC) for at in (since, until)))
+    for store in weeks:
+        assert store.flow("weeks", *ENDS, when)[:3] == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def known(stores: tuple[Store, Store]) -> dict[str, list]:
+    """Windows that both stores have, with their trips by instant."""
+    found = {name: told.trips(seed) for seed, (name, told) in enumerate(WINDOWS.items())}
+    for store in stores:
+        for name, told in WINDOWS.items():
+            times = [each[:3] for each in found[name]]
+            store.publish(rows_at(name, told.start, times=times, **told.manifest), accept)
+    return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from([*WINDOWS]),
+    days=st.none() | st.sampled_from(TYPES),
+    halves=st.none() | st.tuples(HALF, HALF),
+    data=st.data(),
+)
+def test_what_was_published_of_a_part_of_a_week_or_month_lies_within_bounds(
+    stores: tuple[Store, Store], known: dict[str, list], name: str, days, halves, data
+) -> None:
+    told = WINDOWS[name]
+    start, end = span_of(told.manifest)
+    grain = st.integers(-2, (end - start) // GRAIN + 2)
+    first, last = sorted(data.draw(st.lists(grain, min_size=2, max_size=2, unique=True)))
+    when = When(start + first * GRAIN, start + last * GRAIN, days, halves and clock(halves))
+    bins = {(row[0], row[1]): row[2] for row in told.rows}
+    shares = [(trips, told.share(bins[since, until], when)) for since, until, trips, _ in known[name]]
+    low, high = (sum(trips for trips, share in shares if met(share)) for met in (lambda s: s > 1 - 1e-9, bool))
+    assert low <= sum(truly(when) for *_, truly in known[name]) <= high
+    for store in stores:
+        found = store.flow(name, *ENDS, when)
+        expected = low, sum(trips * share for trips, share in shares), high
+        assert found[:3] == pytest.approx(expected, rel=1e-7, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["turned-week", "turned-month"])
+def test_a_profile_of_a_week_or_month_is_a_flow_for_every_step(
+    stores: tuple[Store, Store], known: dict[str, list], name: str
+) -> None:
+    told = WINDOWS[name]
+    when = When(*span_of(told.manifest), None, clock_of("05:00-18:00"))
+    both = [store.profile(name, *ENDS, when, timedelta(hours=31)) for store in stores]
+    pd.testing.assert_frame_equal(both[0], both[1], rtol=1e-7, atol=1e-6)
+    for row in both[0].iloc[::4].itertuples():
+        step = When(row.time_start.to_pydatetime(), row.time_end.to_pydatetime(), None, when.clock)
+        assert (row.low, row.estimate, row.high) == pytest.approx(stores[0].flow(name, *ENDS, step)[:3])
+    whole = stores[0].flow(name, *ENDS, when)
+    assert both[0]["estimate"].sum() == pytest.approx(whole.estimate)
+    assert both[0]["high"].max() <= whole.high
 
 
 def test_local_clocks_hold_on_the_day_when_they_are_turned(stores: tuple[Store, Store]) -> None:

@@ -82,29 +82,42 @@ def test_a_week_is_told_in_intervals_of_its_bins_and_read_by_their_days(folder: 
     whole = max(manifest["intervals"], key=lambda each: each["days"])
     assert (whole["day_type"], whole["days"]) == ("several", 5)
     flows = store.flows(release)
-    _recounted(flows, store.zones(release).set_index("zone_id")["tiles"].map(set).to_dict())
+    told = _recounted(flows, store.zones(release).set_index("zone_id")["tiles"].map(set).to_dict())
     assert flows.groupby(["time_start", "time_end"]).ngroups > 3
     bins = _bins(manifest)
-    read = {at: _read(store, at, end) for at, end in zip(bins.index, bins["end"], strict=True)}
-    assert read == pytest.approx(_spread(flows, bins))
-    assert sum(read.values()) == pytest.approx(flows["trips"].sum())
-    monday = pd.Timestamp(DAY, tz="UTC")
-    assert _read(store, monday, monday + timedelta(days=7)) == pytest.approx(flows["trips"].sum())
-    half = _read(store, monday + timedelta(hours=9), monday + timedelta(hours=12, minutes=30))
-    assert half == pytest.approx(read[monday + timedelta(hours=9)] / 2)
+    days = [pd.Timestamp(day, tz="UTC") for day in MADE]
+    read = {
+        (at, day): _read(store, day + (at - at.normalize()), bins["length"][at]) for at in bins.index for day in days
+    }
+    by_bin = {at: sum(read[at, day] for day in days if (day == days[-1]) == (at >= days[-1])) for at in bins.index}
+    assert by_bin == pytest.approx(_spread(flows, bins))
+    assert _read(store, days[0], timedelta(days=7)) == pytest.approx(flows["trips"].sum())
+    assert _read(store, days[0] + timedelta(days=4), timedelta(days=1)) == 0  # missing
+    half = _read(store, days[1] + timedelta(hours=9), timedelta(hours=3, minutes=30))
+    assert half == pytest.approx(by_bin[days[0] + timedelta(hours=9)] / 4 / 2)
+    _bounded(store, told)
     _means(store, product, flows)
 
 
+def _bounded(store: Any, told: pd.DataFrame) -> None:
+    """The trips that rows count lie within bounds from any instant to any other."""
+    rng, start, at = np.random.default_rng(5), pd.Timestamp(DAY, tz="UTC"), pd.to_datetime(told["time_bin"], utc=True)
+    for first, last in np.sort(rng.choice(7 * 24, (12, 2)), axis=1):
+        since, until = start + timedelta(hours=int(first)), start + timedelta(hours=int(last) + 1)
+        found = store.flow("weekly", EVERYWHERE, EVERYWHERE, When(since, until))
+        assert found.low <= told["trips"][(since <= at) & (at < until)].sum() <= found.high
+
+
 def _bins(manifest: dict[str, Any]) -> pd.DataFrame:
-    """End and length of the bins that have days, by their start."""
+    """Length on a day, and hours on all days, of the bins that have days, by their start."""
     told = pd.DataFrame([each for each in manifest["bins"] if each["days"]])
     hours = told["until"].str[:2].astype(int) - told["since"].str[:2].astype(int)
     start, end = (pd.to_datetime(told[name], utc=True) for name in ("time_bin", "time_end"))
-    return pd.DataFrame({"end": end, "hours": hours * told["days"]}).set_axis(start)
+    return pd.DataFrame({"length": end - start, "hours": hours * told["days"]}).set_axis(start)
 
 
-def _read(store: Any, since: datetime, until: datetime) -> float:
-    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, When(since, until)).estimate)
+def _read(store: Any, since: datetime, length: timedelta) -> float:
+    return float(store.flow("weekly", EVERYWHERE, EVERYWHERE, When(since, since + length)).estimate)
 
 
 def _spread(flows: pd.DataFrame, bins: pd.DataFrame) -> dict[pd.Timestamp, float]:
@@ -117,8 +130,8 @@ def _spread(flows: pd.DataFrame, bins: pd.DataFrame) -> dict[pd.Timestamp, float
     return found
 
 
-def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
-    """Every row has the trips of the pairs and bins that no smaller row holds, of ten people or more."""
+def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> pd.DataFrame:
+    """Every row has the trips of the pairs and bins that no smaller row holds, of ten people or more; all that some row counts."""
     rows = given()
     holds = [
         rows["origin"].isin(tiles[row.origin_zone])
@@ -137,6 +150,7 @@ def _recounted(flows: pd.DataFrame, tiles: dict[str, set[str]]) -> None:
         assert mine["trips"].sum() == row.trips
         assert mine["person"].nunique() >= 10
     assert flows["trips"].sum() >= 0.9 * rows["trips"].sum()
+    return rows[owner >= 0]
 
 
 def _means(store: Any, product: Product, flows: pd.DataFrame) -> None:

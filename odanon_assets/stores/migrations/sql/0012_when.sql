@@ -25,16 +25,17 @@ CREATE TABLE published.piece (
     time_end timestamptz NOT NULL,
     since integer NOT NULL,
     until integer NOT NULL,
-    days integer NOT NULL,
-    of_days double precision[] NOT NULL
+    at timestamptz NOT NULL,
+    days double precision NOT NULL,
+    of_days boolean[] NOT NULL
 );
 CREATE INDEX piece_by_release ON published.piece (release_no);
-COMMENT ON TABLE published.piece IS 'The time of releases as pieces in which instants and the local clock pass alike; read the view pieces.';
+COMMENT ON TABLE published.piece IS 'The time of releases as stretches of the local clock on one day each; read the view pieces.';
 CREATE VIEW published.pieces AS
-SELECT w.product, w.window_start, p.release_no, p.time_start, p.time_end, p.since, p.until, p.days, p.of_days
+SELECT w.product, w.window_start, p.release_no, p.time_start, p.time_end, p.since, p.until, p.at, p.days, p.of_days
 FROM published.piece p JOIN published.release_window w USING (release_no) WHERE NOT w.purged;
 COMMENT ON VIEW published.pieces IS
-    'The time of visible releases as pieces in which instants and the local clock pass alike: a day, or a time bin of a longer window.';
+    'The time of visible releases as stretches of the local clock on one day each: a day, or a time bin of a longer window on a day that it may be of.';
 
 CREATE TABLE published.flow_time (
     release_no integer NOT NULL,
@@ -119,8 +120,9 @@ DECLARE
         "time_end": "Where it ends; null in rows that are older than ends.",
         "since": "Local time of the day at which it starts, in seconds; of months, as hours and minutes.",
         "until": "Local time of the day at which it ends, likewise.",
-        "days": "How many days it adds up.",
-        "of_days": "Which share of these days are Mondays, ..., Sundays, working days, Sundays and holidays.",
+        "at": "Instant at which it starts on its day.",
+        "days": "How likely the day is one of those that the time bin adds up; 1 where that is known.",
+        "of_days": "Whether the day is a Monday, ..., a Sunday, a working day, a Sunday or holiday.",
         "seconds": "How long it is on all its days.",
         "segment": "Part of the population.",
         "origin_no": "Number of the origin area.",
@@ -170,6 +172,16 @@ $$;
 COMMENT ON FUNCTION odanon.instant(timestamp, text) IS
     'The instant of a local time, the first of a time that comes twice; one that clocks leave out is read as if they were not turned yet.';
 
+CREATE FUNCTION odanon.window_span(day date, manifest jsonb) RETURNS timestamptz[] LANGUAGE sql STABLE AS $$
+    SELECT ARRAY[odanon.instant(day - a.days * interval '1 day', a.zone), odanon.instant(day + a.length + a.days * interval '1 day', a.zone)]
+    FROM (
+        SELECT coalesce(manifest ->> 'timezone', 'UTC'), ('1 ' || coalesce(manifest ->> 'window', 'day'))::interval,
+               CASE WHEN manifest ->> 'timezone' IS NULL AND coalesce(manifest ->> 'window', 'day') = 'day' THEN 1 ELSE 0 END
+    ) AS a (zone, length, days)
+$$;
+COMMENT ON FUNCTION odanon.window_span(date, jsonb) IS
+    'The instants at which the window of a release starts and ends; those of a day without a time zone, anywhere on Earth.';
+
 CREATE FUNCTION odanon.span(name text, since timestamptz, until timestamptz, month text) RETURNS timestamptz[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -187,8 +199,8 @@ BEGIN
         last := odanon.instant((month || '-01')::timestamp + interval '1 month', zone);
     END IF;
     IF first IS NULL OR last IS NULL THEN
-        SELECT coalesce(first, min(p.time_start)), coalesce(last, max(p.time_end)) INTO first, last
-        FROM published.pieces p WHERE p.product = name;
+        SELECT coalesce(first, min(w.span[1])), coalesce(last, max(w.span[2])) INTO first, last
+        FROM published.releases r CROSS JOIN LATERAL odanon.window_span(r.window_start, r.manifest) w (span) WHERE r.product = name;
     END IF;
     IF last <= first AND until IS NOT NULL AND since IS NOT NULL THEN
         RAISE EXCEPTION 'the time asked for is not longer than nothing; give a later until' USING ERRCODE = 'invalid_parameter_value';
@@ -223,13 +235,14 @@ COMMENT ON FUNCTION odanon.steps(text, timestamptz[], interval) IS
     'Where the steps of a profile start, and where the last one ends; they are as long on the local clock.';
 
 CREATE FUNCTION odanon.asked(name text, since timestamptz, until timestamptz, days text, clock text)
-RETURNS TABLE (release_no integer, first timestamptz, last timestamptz, speed double precision)
+RETURNS TABLE (release_no integer, time_start timestamptz, time_end timestamptz, starts integer, ends integer, opens integer, closes integer,
+               at timestamptz, likely double precision)
 LANGUAGE plpgsql STABLE ROWS 1000 AS $$
 #variable_conflict use_column
 DECLARE
     names constant text[] := '{monday,tuesday,wednesday,thursday,friday,saturday,sunday,working,sunday_holiday}';
     kind integer := array_position(names, asked.days);
-    opens integer := 0; closes integer := 86400;
+    opening integer := 0; closing integer := 86400;
 BEGIN
     IF asked.days IS NOT NULL AND kind IS NULL THEN
         RAISE EXCEPTION 'days is none of %', array_to_string(names, ', ') USING ERRCODE = 'invalid_parameter_value';
@@ -239,27 +252,24 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF clock IS NOT NULL THEN
-        opens := 3600 * left(clock, 2)::integer + 60 * substr(clock, 4, 2)::integer;
-        closes := 3600 * substr(clock, 7, 2)::integer + 60 * right(clock, 2)::integer;
+        opening := 3600 * left(clock, 2)::integer + 60 * substr(clock, 4, 2)::integer;
+        closing := 3600 * substr(clock, 7, 2)::integer + 60 * right(clock, 2)::integer;
     END IF;
     RETURN QUERY
-    SELECT p.release_no,
-           p.time_start + (p.time_end - p.time_start) * ((greatest(s.opens, p.since) - p.since)::double precision / (p.until - p.since)),
-           p.time_start + (p.time_end - p.time_start) * ((least(s.closes, p.until) - p.since)::double precision / (p.until - p.since)),
-           (p.until - p.since) * p.days / extract(epoch FROM p.time_end - p.time_start)::double precision
-           * CASE WHEN kind IS NULL THEN 1 ELSE p.of_days[kind] END
+    SELECT p.release_no, p.time_start, p.time_end, p.since, p.until, greatest(s.opens, p.since), least(s.closes, p.until), p.at, p.days
     FROM published.pieces p
     CROSS JOIN (
-        SELECT opens, closes WHERE opens < closes
-        UNION ALL SELECT 0, closes WHERE opens >= closes
-        UNION ALL SELECT opens, 86400 WHERE opens >= closes
+        SELECT opening, closing WHERE opening < closing
+        UNION ALL SELECT 0, closing WHERE opening >= closing
+        UNION ALL SELECT opening, 86400 WHERE opening >= closing
     ) AS s (opens, closes)
-    WHERE p.product = name AND p.time_start < asked.until AND p.time_end > asked.since
-      AND greatest(s.opens, p.since) < least(s.closes, p.until)
-      AND (kind IS NULL OR p.of_days[kind] > 0);
+    WHERE p.product = name AND greatest(s.opens, p.since) < least(s.closes, p.until)
+      AND p.at + (greatest(s.opens, p.since) - p.since) * interval '1 second' < asked.until
+      AND p.at + (least(s.closes, p.until) - p.since) * interval '1 second' > asked.since
+      AND (kind IS NULL OR p.of_days[kind]);
 END $$;
 COMMENT ON FUNCTION odanon.asked(text, timestamptz, timestamptz, text, text) IS
-    'The stretches of the time of releases that lie on days of a type and a span of the local clock, and how many days pass in them at once.';
+    'The pieces of releases that a question asks for, and from when to when it does on their clocks.';
 
 CREATE FUNCTION odanon.time_shares(name text, steps timestamptz[], days text, clock text)
 RETURNS TABLE (step integer, release_no integer, time_start timestamptz, time_end timestamptz, share double precision,
@@ -268,24 +278,32 @@ LANGUAGE sql STABLE ROWS 10000 AS $$
     SELECT m.step, m.release_no, m.time_start, m.time_end, sum(m.seconds) / max(m.whole), sum(m.seconds)
     FROM (
         SELECT n.step, t.release_no, t.time_start, t.time_end, t.seconds AS whole,
-               a.speed * extract(epoch FROM least(e.last, steps[n.step + 1]) - greatest(e.first, steps[n.step]))::double precision
+               a.likely * extract(epoch FROM least(e.last, steps[n.step + 1]) - greatest(e.first, steps[n.step]))::double precision
                AS seconds
         FROM odanon.asked(name, steps[1], steps[cardinality(steps)], time_shares.days, time_shares.clock) a
         JOIN published.flow_times t
-          ON t.release_no = a.release_no AND t.time_start < a.last
-         AND coalesce(t.time_end, t.time_start + interval '1 second') > a.first
+          ON t.release_no = a.release_no AND t.time_start < a.time_end
+         AND coalesce(t.time_end, t.time_start + interval '1 second') > a.time_start
         CROSS JOIN LATERAL (
-            SELECT greatest(t.time_start, a.first, steps[1]),
-                   least(coalesce(t.time_end, t.time_start + interval '1 second'), a.last, steps[cardinality(steps)])
+            -- Rows tell their time on the day that bins are named after, whose clock may pass at another pace.
+            SELECT (a.ends - a.starts) / extract(epoch FROM a.time_end - a.time_start)::double precision
+        ) AS p (pace)
+        CROSS JOIN LATERAL (
+            SELECT greatest(a.opens - a.starts, p.pace * extract(epoch FROM greatest(t.time_start, a.time_start) - a.time_start)::double precision),
+                   least(a.closes - a.starts, a.ends - a.starts - p.pace * extract(
+                       epoch FROM a.time_end - least(coalesce(t.time_end, t.time_start + interval '1 second'), a.time_end))::double precision)
+        ) AS c (first, last)
+        CROSS JOIN LATERAL (
+            SELECT greatest(a.at + c.first * interval '1 second', steps[1]), least(a.at + c.last * interval '1 second', steps[cardinality(steps)])
         ) AS e (first, last)
         CROSS JOIN LATERAL generate_series(
             width_bucket(e.first, steps), width_bucket(e.last - interval '1 microsecond', steps)) AS n (step)
-        WHERE e.first < e.last
+        WHERE c.first < c.last AND e.first < e.last
     ) m
     GROUP BY m.step, m.release_no, m.time_start, m.time_end
 $$;
 COMMENT ON FUNCTION odanon.time_shares(text, timestamptz[], text, text) IS
-    'Which share of the distinct times of a product lies in each step, on days of a type and a span of the local clock, and how many seconds of all days that is.';
+    'Which share of the distinct times of a product lies in each step, on days of a type and a span of the local clock, and how many seconds of all days that is: all of one only if all days that it may be of are asked for, and some if one of them is.';
 
 CREATE FUNCTION odanon.weighted_releases(releases integer[], reading text) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -588,9 +606,8 @@ BEGIN
         SELECT DISTINCT n AS step
         FROM odanon.asked(chosen, edges[1], edges[cardinality(edges)], profile.days, profile.clock) p
         CROSS JOIN LATERAL generate_series(
-            width_bucket(greatest(p.first, edges[1]), edges),
-            width_bucket(least(p.last, edges[cardinality(edges)]) - interval '1 microsecond', edges)) n
-        WHERE greatest(p.first, edges[1]) < least(p.last, edges[cardinality(edges)])
+            width_bucket(greatest(p.at + (p.opens - p.starts) * interval '1 second', edges[1]), edges),
+            width_bucket(least(p.at + (p.closes - p.starts) * interval '1 second', edges[cardinality(edges)]) - interval '1 microsecond', edges)) n
     ) s LEFT JOIN odanon.answers(
         chosen, edges, profile.days, profile.clock, profile.segment, profile.reading, profile.along,
         ARRAY['origin'], ARRAY[profile.origin], ARRAY['destination'], ARRAY[profile.destination]) a ON a.step = s.step

@@ -1,91 +1,88 @@
-"""How the times of a release lie on days and clocks, and which share of each of them is asked for.
+"""How the times of a release lie on days and clocks.
 
-A release is of *pieces* of time: stretches in which instants and the clock pass alike, on days of one type. A day has one, and two where
-clocks are turned; a week or month has one for each of its time bins, which adds up several days (docs/algorithms.md, Bounds).
+A release is of *pieces* of time: stretches of the clock on one day each. A day has one, and two where clocks are turned. A time bin of a
+week or month adds up several days, and has a piece on every day that may be one of them (docs/algorithms.md, Bounds).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-import numpy.typing as npt
-
-from odanon.model.when.question import DAYS, SUNDAY_HOLIDAY, WEEKDAYS, WORKING, When
-from odanon.model.window import days_of
+from odanon.model.when.question import DAYS, SUNDAY_HOLIDAY, WEEKDAYS, WEEKEND, WORKING
+from odanon.model.window import day_window, days_of, window_instants
 
 _SECOND, _MICROSECOND = timedelta(seconds=1), timedelta(microseconds=1)
-_WORKING_DAYS = 5  # of a week
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Stretch = tuple[datetime, datetime]
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """From start to end the clock goes from the second `since` of a day to the second `until`, on `days` days at once.
+    """The clock goes from the second `since` of a day to the second `until`, from the instant `at` on.
 
-    `of_days` says by name (DAYS) which share of these days each type is.
+    Rows tell this time as from `start` to `end`: the same instants in a day; in a week or month those of the day that a time bin is
+    named after. `days` says how likely the day is one of those that the bin adds up, so that all pieces of a bin have as many as it
+    does, and `of_days` by name (DAYS) whether the day is of a type.
     """
 
     start: datetime
     end: datetime
     since: int
     until: int
-    days: int
-    of_days: tuple[float, ...]
+    day: date
+    at: datetime
+    days: float
+    of_days: tuple[bool, ...]
 
-    @property
-    def seconds(self) -> float:
-        """How long it is on all its days."""
-        return float((self.until - self.since) * self.days)
+    def is_of(self, days: str | None) -> bool:
+        """Whether its day is of a type."""
+        return days is None or self.of_days[DAYS.index(days)]
 
-    def asked(self, when: When) -> Iterator[Stretch]:
-        """Its stretches that a span of the clock asks for."""
-        length = self.end - self.start
-        for first, last in when.spans:
-            low, high = max(first, self.since), min(last, self.until)
-            if low < high:
-                ends = ((at - self.since) / (self.until - self.since) for at in (low, high))
-                since, until = (self.start + length * at for at in ends)
-                yield since, until
 
-    def share(self, days: str | None) -> float:
-        """Which share of its days is of a type."""
-        return 1.0 if days is None else self.of_days[DAYS.index(days)]
+def span_of(manifest: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    """The instants at which the window of a release starts and ends; without a time zone, anywhere on Earth."""
+    zone, around = ZoneInfo(manifest.get("timezone") or "UTC"), _around(manifest)
+    start, end = window_instants(date.fromisoformat(manifest["window_start"]), zone, manifest.get("window", "day"))
+    return start - around * _DAY, end + around * _DAY
+
+
+def _around(manifest: Mapping[str, Any]) -> int:
+    """By how many days a day of a release may be another one: some day anywhere on Earth if no time zone is told."""
+    return int(manifest.get("window", "day") == "day" and manifest.get("timezone") is None)
 
 
 def pieces_of(manifest: Mapping[str, Any]) -> list[Piece]:
-    """The pieces of time that a release is of, in order."""
+    """The pieces of time that a release is of, in the order in which rows tell them."""
     length, start = manifest.get("window", "day"), date.fromisoformat(manifest["window_start"])
     zone = ZoneInfo(manifest.get("timezone") or "UTC")
     if length == "day":
-        # Without a time zone a day may be one anywhere on Earth.
-        around = (0,) if manifest.get("timezone") is not None else (-1, 0, 1)
-        days = [start + timedelta(days=n) for n in around]
+        around = _around(manifest)
+        days = [start + n * _DAY for n in range(-around, around + 1)]
         return [piece for day in days for piece in _of_day(day, zone)]
     missing = {*manifest.get("missing_days", ())}
     days = [day for day in days_of(start, length) if day.isoformat() not in missing]
-    return sorted((_of_bin(told, days) for told in manifest["bins"] if told["days"]), key=lambda piece: piece.start)
+    bins = [told for told in manifest["bins"] if told["days"]]
+    likely = _Types.of(bins, days, zone, manifest).likely()
+    clocks = {day: [*_of_day(day, zone)] for day in days}
+    found = (piece for told in bins for piece in _of_bin(told, likely[told["day_type"]], clocks))
+    return sorted(found, key=lambda piece: (piece.start, piece.at))
 
 
 def _of_day(day: date, zone: ZoneInfo) -> Iterator[Piece]:
     """A day from one turn of its clock to the next."""
-    of_days = _shares(WEEKDAYS[day.weekday()], [day])
-    start, end = (datetime.combine(each, time(), zone).astimezone(UTC) for each in (day, day + timedelta(days=1)))
+    of_days = _of_types(WEEKDAYS[day.weekday()], day)
+    start, end = day_window(day, zone)
     midnight = datetime.combine(day, time(), UTC)
     turns = [at for at in _quarters(start, end) if _offset(at, zone) != _offset(at - _MICROSECOND, zone)]
     for first, last in zip([start, *turns], [*turns, end], strict=True):
         since = round((first + _offset(first, zone) - midnight) / _SECOND)
-        yield Piece(first, last, since, since + round((last - first) / _SECOND), 1, of_days)
+        yield Piece(first, last, since, since + round((last - first) / _SECOND), day, first, 1.0, of_days)
 
 
 def _quarters(start: datetime, end: datetime) -> Iterator[datetime]:
     """Where clocks may be turned."""
-    if (end - start) == timedelta(days=1):
+    if (end - start) == _DAY:
         return
     quarter = timedelta(minutes=15)
     yield from (start + n * quarter for n in range(1, (end - start) // quarter))
@@ -95,107 +92,101 @@ def _offset(at: datetime, zone: ZoneInfo) -> timedelta:
     return at.astimezone(zone).utcoffset() or timedelta(0)
 
 
-def _of_bin(told: Mapping[str, Any], days: Sequence[date]) -> Piece:
-    """A time bin of a longer window; where its end is not told, its clock is not turned on the day that it is named after."""
+def _of_bin(
+    told: Mapping[str, Any], likely: Mapping[date, float], clocks: Mapping[date, Sequence[Piece]]
+) -> Iterator[Piece]:
+    """A time bin of a longer window on its days; where its end is not told, its clock is not turned on the day that it is named after."""
     since, until = (60 * int(told[name][:2]) * 60 + 60 * int(told[name][3:]) for name in ("since", "until"))
     start = datetime.fromisoformat(told["time_bin"])
-    end = datetime.fromisoformat(told["time_end"]) if "time_end" in told else start + timedelta(seconds=until - since)
-    return Piece(start, end, since, until, told["days"], _shares(told["day_type"], days, told["days"]))
+    end = datetime.fromisoformat(told["time_end"]) if "time_end" in told else start + (until - since) * _SECOND
+    for day, days in likely.items():
+        of_days = _of_types(told["day_type"], day)
+        for clock in clocks[day]:
+            low, high = max(since, clock.since), min(until, clock.until)
+            if low < high:
+                first, last = (start + (end - start) * ((at - since) / (until - since)) for at in (low, high))
+                at = clock.at + (low - clock.since) * _SECOND
+                yield replace(clock, start=first, end=last, since=low, until=high, at=at, days=days, of_days=of_days)
 
 
-def _shares(told: str, days: Sequence[date], number: int = 1) -> tuple[float, ...]:
-    """By name, which share of days of a type that a release tells each type may be asked for is.
+def _of_types(told: str, day: date) -> tuple[bool, ...]:
+    """By name, of which types a day is that a release tells as one of some type.
 
-    A day of a week is a working one from Monday to Friday. Where the release tells types, their days of the week are not told: a working day is any of
-    five, and of those that are called Sundays and holidays as many are Sundays as the window has.
+    Where it tells no types, a day is a working one from Monday to Friday, and Sundays stand for holidays.
     """
-    count = dict.fromkeys(WEEKDAYS, 0)
-    for day in days:
-        count[WEEKDAYS[day.weekday()]] += 1
-    share: dict[str, float]
-    if told in WEEKDAYS:
-        share = {told: 1.0}
-    elif told == WORKING:
-        share = dict.fromkeys(WEEKDAYS[:_WORKING_DAYS], 1 / _WORKING_DAYS) | {WORKING: 1.0}
-    elif told == SUNDAY_HOLIDAY:
-        sunday = min(1.0, count["sunday"] / number)
-        share = dict.fromkeys(WEEKDAYS[:_WORKING_DAYS], (1 - sunday) / _WORKING_DAYS)
-        share |= {"sunday": sunday, WORKING: 0.0, SUNDAY_HOLIDAY: 1.0}
-    else:
-        share = {name: many / len(days) for name, many in count.items()}
-    working = sum((share.get(name, 0.0) for name in WEEKDAYS[:_WORKING_DAYS]), 0.0)
-    share = {WORKING: working, SUNDAY_HOLIDAY: share.get("sunday", 0.0), **share}
-    return tuple(share.get(name, 0.0) for name in DAYS)
+    weekday = WEEKDAYS[day.weekday()]
+    types = {weekday}
+    if told in (WORKING, SUNDAY_HOLIDAY):
+        types.add(told)
+    elif weekday == "sunday":
+        types.add(SUNDAY_HOLIDAY)
+    elif weekday not in WEEKEND:
+        types.add(WORKING)
+    return tuple(name in types for name in DAYS)
 
 
-@dataclass(frozen=True, eq=False)
-class Passed:
-    """How much of the time of a release has passed by any instant (`all`), and how much of what is asked for (`some`)."""
+@dataclass(frozen=True)
+class _Types:
+    """What a release tells of the types of its days: how many days each has, and a day of it, which names its bins."""
 
-    edges: Ints  # microseconds since 1970
-    all: Floats
-    some: Floats
+    days: Sequence[date]
+    weekend: frozenset[str]
+    turned: frozenset[date]
+    number: dict[str, int]
+    named: dict[str, date]
+    missing_told: bool  # whether it is known that a day that names a type is not missing
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], when: When) -> "Passed":
-        """Of the days and the clock that are asked for; since and until are not looked at."""
-        parts = []  # start, end, speed of all time, speed of what is asked
-        for piece in pieces:
-            speed = piece.seconds / ((piece.end - piece.start) / _SECOND)
-            stretches = [*piece.asked(when)] if (share := piece.share(when.days)) else []
-            turns = sorted({piece.start, piece.end, *(at for each in stretches for at in each)})
-            for first, last in pairwise(turns):
-                inside = any(since <= first and last <= until for since, until in stretches)
-                parts.append((microseconds(first), microseconds(last), speed, speed * share * inside))
-        edges = np.array([at for part in parts for at in part[:2]], dtype=np.int64)
-        length = np.diff(edges)[::2] * 1e-6
-        total = [np.cumsum(np.append(0.0, length * [part[n] for part in parts])) for n in (2, 3)]
-        return cls(edges, *(np.repeat(each, 2)[1:-1] for each in total))
+    def of(
+        cls, bins: Sequence[Mapping[str, Any]], days: Sequence[date], zone: ZoneInfo, manifest: Mapping[str, Any]
+    ) -> "_Types":
+        number: dict[str, int] = {}
+        named: dict[str, date] = {}
+        for told in bins:
+            kind, day = told["day_type"], datetime.fromisoformat(told["time_bin"]).astimezone(zone).date()
+            number[kind] = max(number.get(kind, 0), told["days"])
+            named[kind] = min(named.get(kind, day), day)
+        turned = frozenset(day for day in days if (span := day_window(day, zone))[1] - span[0] != _DAY)
+        weekend = frozenset(manifest.get("weekend", WEEKEND))
+        return cls(days, weekend, turned, number, named, "missing_days" in manifest)
 
-    def of_all(self, start: Ints, end: Ints) -> Floats:
-        """How much lies between instants."""
-        return self._between(self.all, start, end)
+    def likely(self) -> dict[str, dict[date, float]]:
+        """By type, the days that may be of it, and how likely each of them is."""
+        sure = {kind: {*self._sure(kind)} for kind in self.number}
+        while True:
+            may = {kind: self._may_be(kind, sure) for kind in self.number}
+            whole = {kind: {*days} if self.number[kind] == len(days) else set() for kind, days in may.items()}
+            more = {kind: sure[kind] | whole[kind] for kind in self.number}
+            if more == sure:
+                return {kind: self._shared(kind, may[kind], sure[kind]) for kind in self.number}
+            sure = more
 
-    def asked(self, start: Ints, end: Ints) -> Floats:
-        """How much of what is asked for lies between instants."""
-        return self._between(self.some, start, end)
+    def _sure(self, kind: str) -> Iterator[date]:
+        """Days of which it is known that they are of a type: the one that names it, and Sundays if no day of the window is left out."""
+        if self.missing_told:
+            yield from (day for day in self.days if day == self.named[kind])
+        if kind == SUNDAY_HOLIDAY and sum(self.number.values()) == len(self.days):
+            off = self.weekend - {"saturday"}
+            yield from (day for day in self.days if WEEKDAYS[day.weekday()] in off)
 
-    def _between(self, passed: Floats, start: Ints, end: Ints) -> Floats:
-        first, last = (np.interp(at, self.edges, passed) for at in (start, end))
-        return last - first
+    def _may_be(self, kind: str, sure: Mapping[str, set[date]]) -> list[date]:
+        """Days that may be of a type; the first one on which no clock is turned names it, so none of those before is."""
+        others = {day for other, days in sure.items() if other != kind for day in days}
+        first = self.named[kind]
+        left = [day for day in self.days if day not in others and (day >= first or day in self.turned)]
+        if kind in WEEKDAYS:
+            found = [day for day in left if WEEKDAYS[day.weekday()] == kind]
+        elif kind == WORKING:
+            found = [day for day in left if WEEKDAYS[day.weekday()] not in self.weekend]
+        else:
+            found = left
+        # A release that tells more days than there are has another calendar than it says: then any day may be one of them.
+        return found if len(found) >= self.number[kind] else [*self.days]
 
-
-def all_time(pieces: Sequence[Piece]) -> Passed:
-    """How much of the time of a release has passed by any instant."""
-    return Passed.of(pieces, When(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)))
-
-
-def step_shares(passed: Passed, start: Ints, end: Ints, steps: tuple[Ints, Ints]) -> tuple[Ints, Ints, Floats, Floats]:
-    """Which share of some times, from start to end, every step asks for, where it asks for any.
-
-    Numbers of time and step, the share, and how many seconds of all days that is. Steps, starts and ends, follow one another.
-    """
-    first, last = steps
-    low, high = np.searchsorted(last, start, side="right"), np.searchsorted(first, end, side="left")
-    many = np.maximum(high - low, 0)
-    at = np.repeat(np.arange(len(start)), many)
-    step = np.arange(len(at)) - np.repeat(np.cumsum(many) - many - low, many)
-    some = passed.asked(np.maximum(start[at], first[step]), np.minimum(end[at], last[step]))
-    met = some > 0
-    at, step, some = at[met], step[met], some[met]
-    return at, step, some / passed.of_all(start, end)[at], some
-
-
-def days_behind(pieces: Sequence[Piece], when: When, steps: tuple[Ints, Ints]) -> Floats:
-    """How many days a release tells of in every step: those of its pieces that are asked for, in the mean over the step."""
-    met = [piece for piece in pieces if piece.share(when.days) > 0]
-    if not met:
-        return np.zeros(len(steps[0]))
-    once = [replace(piece, days=1, of_days=(1.0,) * len(DAYS)) for piece in met]
-    all_days, one_day = (Passed.of(each, when).asked(*steps) for each in (met, once))
-    return np.divide(all_days, one_day, out=np.zeros(len(one_day)), where=one_day > 0)
-
-
-def microseconds(at: datetime) -> int:
-    """Since 1970."""
-    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
+    def _shared(self, kind: str, may: Sequence[date], sure: set[date]) -> dict[date, float]:
+        """Days that are not known to be of a type share what is left of their number evenly."""
+        known = [day for day in may if day in sure]
+        open_days = len(may) - len(known)
+        rest = (self.number[kind] - len(known)) / open_days if open_days else 0.0
+        found = {day: 1.0 if day in sure else rest for day in may}
+        return {day: days for day, days in found.items() if days > 0}

@@ -11,6 +11,7 @@ from odanon.model.window import window_instants
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
+WEEKEND: tuple[Weekday, ...] = ("saturday", "sunday")  # where a product does not say otherwise
 WORKING, SUNDAY_HOLIDAY = "working", "sunday_holiday"
 DAYS = (*WEEKDAYS, WORKING, SUNDAY_HOLIDAY)  # what may be asked for; Saturdays are a day of the week and a type
 DAY_SECONDS = 24 * 60 * 60
