@@ -112,12 +112,13 @@ def _of_bin(
 def _of_types(told: str, day: date) -> tuple[bool, ...]:
     """By name, of which types a day is that a release tells as one of some type.
 
-    Where it tells no types, a day is a working one from Monday to Friday, and Sundays stand for holidays.
+    Where it tells no types, a day is a working one from Monday to Friday, and Sundays stand for holidays. Where it does, Saturdays are one of
+    them, and a holiday on a Saturday is none.
     """
     weekday = WEEKDAYS[day.weekday()]
     types: set[str] = {weekday}
     if told in (WORKING, SUNDAY_HOLIDAY):
-        types.add(told)
+        types = types - {"saturday"} | {told}
     elif weekday == "sunday":
         types.add(SUNDAY_HOLIDAY)
     elif weekday not in WEEKEND:
