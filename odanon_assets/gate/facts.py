@@ -118,7 +118,7 @@ def _told_window(product: Product, lake: Lake, window: date) -> dict[str, Any]:
     made = {*lake.days_of(product.product, window)}
     bins = told_bins(product, window, made)
     missing = [day.isoformat() for day in matrix_days(product, window) if day not in made]
-    told = {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
+    told: dict[str, Any] = {"window": product.publish.window, "days": len(made), "missing_days": missing, "bins": bins}
     if (weekend := product.calendar.weekend) != [*WEEKEND]:
         told["weekend"] = weekend  # readers need it to know which days may be of a type
     return told if product.od.time == "fixed" else {**told, "intervals": told_intervals(bins)}

@@ -108,7 +108,8 @@ class ToldWindow:
         kind = told if told in ("working", "sunday_holiday") else by_weekday
         first, last = when.clock or (time(), time())
         fits = first <= now < last if first < last else now >= first or now < last
-        return fits and when.since <= at < when.until and when.days in (None, weekday, kind)
+        names = (None, kind) if weekday == "saturday" else (None, weekday, kind)
+        return fits and when.since <= at < when.until and when.days in names
 
     def share(self, row: list[WindowBin], when: When) -> float:
         """Which share of a row is asked for, going through the half hours of all days that it may be of."""
@@ -149,6 +150,6 @@ WINDOWS = {
     "turned-week": ToldWindow("week", date(2026, 3, 23), PARIS, "working", (0,), (), True),
     "weekdays": ToldWindow("week", date(2026, 10, 19), PARIS, "weekday", (), (1,), True),
     "begun-week": ToldWindow("week", date(2026, 3, 2), PARIS, "all", (), (3,), False, 2),
-    "month": ToldWindow("month", date(2026, 5, 1), PARIS, "working", (0, 7, 13, 24), (5, 9, 16), True),
+    "month": ToldWindow("month", date(2026, 5, 1), PARIS, "working", (0, 7, 13, 22, 24), (5, 9, 16), True),
     "turned-month": ToldWindow("month", date(2026, 10, 1), PARIS, "working", (9,), (3, 30), False),
 }

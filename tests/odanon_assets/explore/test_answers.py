@@ -112,7 +112,7 @@ def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: d
 
 
 def test_of_a_week_the_days_that_are_asked_for_are_shown(tmp_path: Path) -> None:
-    days = [("working", 5, "2026-03-02"), ("saturday", 1, "2026-03-03"), ("sunday_holiday", 1, "2026-03-04")]
+    days = [("working", 5, "2026-03-02"), ("saturday", 1, "2026-03-07"), ("sunday_holiday", 1, "2026-03-08")]
     told = [
         {"time_bin": f"{at}T00:00:00+00:00", "time_end": f"{at}T23:00:00+00:00", "day_type": kind, "days": many}
         for kind, many, at in days

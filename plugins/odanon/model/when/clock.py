@@ -5,7 +5,7 @@ week or month adds up several days, and has a piece on every day that may be one
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -106,18 +106,19 @@ def _of_bin(
             if low < high:
                 first, last = (start + (end - start) * ((at - since) / (until - since)) for at in (low, high))
                 at = clock.at + (low - clock.since) * _SECOND
-                yield replace(clock, start=first, end=last, since=low, until=high, at=at, days=days, of_days=of_days)
+                yield Piece(first, last, low, high, day, at, days, of_days)
 
 
 def _of_types(told: str, day: date) -> tuple[bool, ...]:
     """By name, of which types a day is that a release tells as one of some type.
 
-    Where it tells no types, a day is a working one from Monday to Friday, and Sundays stand for holidays.
+    Where it tells no types, a day is a working one from Monday to Friday, and Sundays stand for holidays. Where it does, Saturdays are one of
+    them, and a holiday on a Saturday is none.
     """
     weekday = WEEKDAYS[day.weekday()]
-    types = {weekday}
+    types: set[str] = {weekday}
     if told in (WORKING, SUNDAY_HOLIDAY):
-        types.add(told)
+        types = types - {"saturday"} | {told}
     elif weekday == "sunday":
         types.add(SUNDAY_HOLIDAY)
     elif weekday not in WEEKEND:
