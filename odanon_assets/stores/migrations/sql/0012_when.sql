@@ -333,6 +333,7 @@ BEGIN
           -- Not EXISTS, which may be read as a join with all zones of all releases.
           AND (releases IS NULL OR (SELECT true FROM published.release_zone r
                                     WHERE r.zone_no = z.zone_no AND r.release_no = ANY (releases) LIMIT 1))
+        OFFSET 0  -- or the share is worked out twice, for the condition and for the answer
     ) inside
     WHERE inside.share > 0;
 END $$;
