@@ -25,20 +25,21 @@ class Fit:
 def fit(made: Floats, wanted: Floats) -> Fit:
     """The fit of made to wanted numbers, each as shares of its sum."""
     p, q = made.ravel() / made.sum(), wanted.ravel() / wanted.sum()
-    spread = float(((q - q.mean()) ** 2).sum())
-    r2 = 1 - float(((p - q) ** 2).sum()) / spread if spread else float("nan")
-    return Fit(r2, _kl(p, q), _kl(*_common(p, q)))
+    return Fit(_r2(p, q), _kl(p, q), _kl(*_common(p, q)))
 
 
 def fit_by_step(made: Floats, wanted: Floats) -> Fit:
     """The same of matrices by step: R2 over all cells, KL as the mean over steps in which both have trips."""
     steps = [t for t in range(len(wanted)) if made[t].sum() > 0 and wanted[t].sum() > 0]
-    shares = [np.stack([each[t] / each[t].sum() for t in steps]) for each in (made, wanted)]
+    p, q = (np.stack([each[t] / each[t].sum() for t in steps]) for each in (made, wanted))
     apart = [fit(made[t], wanted[t]) for t in steps]
-    spread = float(((shares[1] - shares[1].mean()) ** 2).sum())
-    r2 = 1 - float(((shares[0] - shares[1]) ** 2).sum()) / spread if spread else float("nan")
     kl, common = (float(np.mean([getattr(each, name) for each in apart])) for name in ("kl", "kl_common"))
-    return Fit(r2, kl, common)
+    return Fit(_r2(p, q), kl, common)
+
+
+def _r2(made: Floats, wanted: Floats) -> float:
+    spread = float(((wanted - wanted.mean()) ** 2).sum())
+    return 1 - float(((made - wanted) ** 2).sum()) / spread if spread else float("nan")
 
 
 def _kl(p: Floats, q: Floats) -> float:
