@@ -86,7 +86,7 @@ class Window:
     def of(cls, product: PublishedProduct, manifest: Mapping[str, Any], reading: str, areas: Areas) -> "Window":
         day, how = manifest["window_start"], resolved(reading, manifest)
         flows, zones = product.flows(day), product.zones(day)
-        if {*flows["release_id"], *zones["release_id"]} - {manifest["release_id"]}:
+        if {*flows["release_id"].unique(), *zones["release_id"].unique()} - {manifest["release_id"]}:
             raise OdanonError(f"{product.name} {day} was replaced meanwhile; do the same again")
         start, end = (pd.to_datetime(flows[name], utc=True).astype(_INSTANT) for name in TIMES)
         number = pd.Index(zones["zone_id"])

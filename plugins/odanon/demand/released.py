@@ -181,10 +181,11 @@ class _Times:
 
     def parts(self, manifest: Mapping[str, Any], rows: pd.DataFrame) -> Floats:
         """Which part of the time of every row lies in each step."""
-        pieces = pieces_of(manifest)
-        start, end = (rows[name].to_numpy("datetime64[us]").astype(np.int64) for name in TIMES)
-        found = np.zeros((len(rows), len(self.steps)))
+        pieces, number = pieces_of(manifest), rows.groupby(TIMES, sort=True).ngroup()
+        times = rows[TIMES].drop_duplicates().sort_values(TIMES)
+        start, end = (times[name].to_numpy("datetime64[us]").astype(np.int64) for name in TIMES)
+        found = np.zeros((len(times), len(self.steps)))
         for step, when in enumerate(self.steps):
-            row, _, share, _ = AskedTime.of(pieces, when).shares(start, end, self._span)
-            found[row, step] = share
-        return found
+            at, _, share, _ = AskedTime.of(pieces, when).shares(start, end, self._span)
+            found[at, step] = share
+        return found[number]

@@ -1,6 +1,6 @@
 """The typical day of a published month on a modeller's zones, against slow twins: one question a step and day, and cell by cell."""
 
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import geopandas
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.stores_in_turn
 WORKING = [date(2026, 4, 1), date(2026, 4, 2)]  # Wednesday and Thursday
 HOLIDAY, SATURDAY, MARCH = date(2026, 4, 3), date(2026, 4, 4), date(2026, 3, 31)
 STEPS = ["00:00", "01:30", "12:00"]
-CLOCKS = ["00:00-01:30", "01:30-12:00", "12:00-24:00"]
+CLOCKS = ["00:00-01:30", "01:30-12:00"]  # nothing is later
 PLACES = [(-1.0, 0, 3.3, 8), (3.3, 0, 8, 4.5), (3.3, 4.5, 8, 9)]  # in squares of the town, along none of their sides
 
 
@@ -47,22 +47,20 @@ def zones_of(shapes: list, prefix: str = "z") -> geopandas.GeoDataFrame:
 
 def test_it_is_the_mean_of_what_the_client_says_of_every_day_and_step(town: tuple[Store, str]) -> None:
     store, place = town
-    for seed, day in enumerate([*WORKING, HOLIDAY, SATURDAY, MARCH]):
-        means = ("even", "fitted")[seed % 2]
-        store.publish(rested_bundle(day, seed, split=seed == 1, reading=means), accept)
+    for seed, day in zip((0, 1, 0, 1, 0), [*WORKING, HOLIDAY, SATURDAY, MARCH], strict=True):
+        store.publish(rested_bundle(day, seed, split=seed == 1, reading=("even", "fitted")[seed]), accept)
     product, zones = odanon.open(place)["rested"], zones_of([box(*(SIZE * np.array(at))) for at in PLACES])
     drawn = zones.set_index("zone")
-    for reading in ("even", "fitted", "prior", "auto"):
+    for reading in ("prior", "auto"):
         made = released(product, "2026-04", zones, STEPS, reading, holidays=[HOLIDAY])
         assert [*made.releases] == WORKING
         assert made.days.tolist() == [2, 2, 2]
         found = made.od.set_index(["step", "origin", "destination"])["trips"]
         expected = []
         for step, clock in enumerate(CLOCKS):
-            for day in WORKING:
-                told = product.matrix(drawn, day, day + timedelta(days=1), reading, clock=clock)
-                expected.append(told.assign(step=step, trips=told["estimate"] / len(WORKING)))
-        twin = pd.concat(expected).groupby(["step", "origin", "destination"])["trips"].sum()
+            told = product.matrix(drawn, WORKING[0], HOLIDAY, reading, clock=clock)
+            expected.append(told.assign(step=step, trips=told["estimate"] / len(WORKING)))
+        twin = pd.concat(expected).set_index(["step", "origin", "destination"])["trips"].sort_index()
         twin = twin[twin > 1e-9]
         assert found.index.equals(twin.index)
         assert found.to_numpy() == pytest.approx(twin.to_numpy(), rel=1e-7)
