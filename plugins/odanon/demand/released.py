@@ -57,6 +57,18 @@ class Released:
         return float(self.od["trips"].sum() / self.published.sum()) if self.published.any() else 1.0
 
     @property
+    def told(self) -> dict[str, Any]:
+        """Where it comes from, as values for JSON."""
+        return {
+            "releases": sorted(self.releases.values()),
+            "readings": self.readings,
+            "days": [float(days) for days in self.days],
+            "share outside the zones": max(0.0, 1 - self.inside),
+            "share of longer rows": float(self.longer.sum() / self.published.sum()) if self.published.any() else 0.0,
+            "notes": self.notes,
+        }
+
+    @property
     def notes(self) -> list[str]:
         """What whoever uses the table should know of it, in sentences."""
         told = []
@@ -103,9 +115,7 @@ def released(
     sums = np.zeros((len(steps), len(areas.names), len(areas.names)))
     behind, published, longer = np.zeros((3, len(steps)))
     read: dict[date, tuple[str, str]] = {}
-    for manifest in product.manifests():
-        if not times.has_some_of(manifest, holidays):
-            continue
+    for manifest in times.manifests(product, holidays):
         window = Window.of(product, manifest, reading, areas)
         parts = times.parts(manifest, window.rows)
         trips = window.rows["trips"].to_numpy()[:, None] * parts
@@ -129,6 +139,15 @@ def released(
         {start: release for start, (release, _) in read.items()},
         sorted({how for _, how in read.values()}),
     )
+
+
+def releases_of(
+    product: PublishedProduct, month: str, days: str | None = WORKING, holidays: Collection[date] = ()
+) -> dict[date, str]:
+    """The releases that such a day is made from, by the start of their windows; a release never changes."""
+    times = _Times.of(["00:00"], When(*month_of(month, product.timezone), days))
+    found = times.manifests(product, holidays)
+    return {date.fromisoformat(manifest["window_start"]): manifest["release_id"] for manifest in found}
 
 
 def _areas(zones: "GeoDataFrame") -> Areas:
@@ -165,8 +184,11 @@ class _Times:
         since, until = (np.array([microseconds(at)], dtype=np.int64) for at in (self.month.since, self.month.until))
         return since, until
 
-    def has_some_of(self, manifest: Mapping[str, Any], holidays: Collection[date]) -> bool:
-        """Whether a release tells of days that are asked for."""
+    def manifests(self, product: PublishedProduct, holidays: Collection[date]) -> list[dict[str, Any]]:
+        """Those of the releases that tell of days that are asked for."""
+        return [manifest for manifest in product.manifests() if self._has_some_of(manifest, holidays)]
+
+    def _has_some_of(self, manifest: Mapping[str, Any], holidays: Collection[date]) -> bool:
         start, end = span_of(manifest)
         if end <= self.month.since or start >= self.month.until:
             return False
