@@ -14,8 +14,8 @@ _FIGURES: dict[str, dict[tuple[str, ...], Figure]] = {
         ("inputs", "od", "published", "share outside the zones"): Figure(
             "outside", "outside the zones", "of the published trips", _SHARE
         ),
-        ("inputs", "od", "published", "share of longer rows"): Figure(
-            "longer", "shared out by duration", "trips of rows that are longer than a step", _SHARE
+        ("inputs", "od", "published", "share of rows beyond steps"): Figure(
+            "shared_out", "shared out by duration", "trips of rows that reach beyond a step", _SHARE
         ),
         ("matching", "donors"): Figure("donors", "donors", "respondents whose day may be given to agents", kind="size"),
         ("calibration", "largest gap"): Figure("largest_gap", "largest gap", "of a margin after calibration"),
@@ -43,7 +43,7 @@ _FIGURES: dict[str, dict[tuple[str, ...], Figure]] = {
 def figures_of(part: str, told: Mapping[str, Any]) -> dict[str, float]:
     """The figures of a part by name, as far as `evaluation.json` has them."""
     found = {figure.name: _at(told, place) for place, figure in _FIGURES[part].items()}
-    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+    return {name: float(f"{value:.6g}") for name, value in found.items() if isinstance(value, int | float)}
 
 
 def meanings(part: str) -> list[str]:

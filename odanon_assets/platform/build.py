@@ -11,8 +11,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.windows import is_longer
 from odanon_assets.platform.assets import product_assets, window_assets
-from odanon_assets.platform.demand_assets import demand_assets, demand_job
-from odanon_assets.platform.derived_assets import month_asset, month_job, segment_asset
+from odanon_assets.platform.derived_assets import demand_assets, demand_job, month_asset, month_job, segment_asset
 from odanon_assets.platform.resources import product_resources
 from odanon_assets.platform.schedules import product_job, product_schedule, window_job
 from odanon_assets.platform.sensors import (

@@ -47,7 +47,7 @@ class Released:
     od: pd.DataFrame  # step, origin, destination, trips; pairs without any are left out
     days: Floats  # that the mean of each step is over
     published: Floats  # trips of each step in such a day, wherever they were made
-    longer: Floats  # those of them that rows tell which are longer than the step
+    beyond: Floats  # those of them that rows tell whose time reaches beyond the step
     releases: dict[date, str]  # by the start of their windows
     readings: list[str]  # of them
 
@@ -63,8 +63,8 @@ class Released:
             "releases": sorted(self.releases.values()),
             "readings": self.readings,
             "days": [float(days) for days in self.days],
-            "share outside the zones": max(0.0, 1 - self.inside),
-            "share of longer rows": float(self.longer.sum() / self.published.sum()) if self.published.any() else 0.0,
+            "share outside the zones": max(0.0, round(1 - self.inside, 6)),
+            "share of rows beyond steps": float(self.beyond.sum() / max(self.published.sum(), 1.0)),
             "notes": self.notes,
         }
 
@@ -72,10 +72,10 @@ class Released:
     def notes(self) -> list[str]:
         """What whoever uses the table should know of it, in sentences."""
         told = []
-        if some := int((self.longer > 0).sum()):
+        if some := int((self.beyond > 0).sum()):
             told.append(
-                f"{some} of {len(self.days)} steps have trips of rows that are longer than the step,"
-                f" {self.longer.sum() / self.published.sum():.0%} of all; these are shared out by duration"
+                f"{some} of {len(self.days)} steps have trips of rows that reach beyond the step,"
+                f" {self.beyond.sum() / self.published.sum():.0%} of all; these are shared out by duration"
             )
         if self.inside < _ALL:
             told.append(f"{1 - self.inside:.0%} of the published trips lie outside the zones and are left out")
@@ -107,13 +107,13 @@ def released(
     """A typical day of a month: the mean over its published days of one type (`working` unless told; None takes all).
 
     `zones` has the column `zone` and outlines; `steps` are the clock times at which steps start, on the clock of the product. A published bin
-    that is shorter than a step adds to it, one that is longer is shared out by duration. Where windows are days, no release
+    inside a step adds to it, one that reaches into others is shared out by duration. Where windows are days, no release
     tells which are holidays: name them under `holidays`, and they are left out.
     """
     checked_reading(reading)
     areas, times = _areas(zones), _Times.of(steps, When(*month_of(month, product.timezone), days))
     sums = np.zeros((len(steps), len(areas.names), len(areas.names)))
-    behind, published, longer = np.zeros((3, len(steps)))
+    behind, published, beyond = np.zeros((3, len(steps)))
     read: dict[date, tuple[str, str]] = {}
     for manifest in times.manifests(product, holidays):
         window = Window.of(product, manifest, reading, areas)
@@ -121,7 +121,7 @@ def released(
         trips = window.rows["trips"].to_numpy()[:, None] * parts
         behind += times.days(manifest)
         published += trips.sum(axis=0)
-        longer += np.where(parts < _WHOLE, trips, 0.0).sum(axis=0)
+        beyond += np.where(parts < _WHOLE, trips, 0.0).sum(axis=0)
         for step in np.flatnonzero(parts.any(axis=0)):
             sums[step] += window.between(parts[:, step])
         read[date.fromisoformat(manifest["window_start"])] = manifest["release_id"], window.reading
@@ -135,7 +135,7 @@ def released(
         _table(sums / mean[:, None, None], areas.names),
         behind,
         published / mean,
-        longer / mean,
+        beyond / mean,
         {start: release for start, (release, _) in read.items()},
         sorted({how for _, how in read.values()}),
     )

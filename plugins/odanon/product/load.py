@@ -18,6 +18,7 @@ from odanon.product.plain_yaml import plain_yaml
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
+_OTHER = re.compile(r"^demand:", re.MULTILINE)  # in a file that is no product
 _SECRET_KEYS = re.compile(r"(url|published|password|secret|token|key)$")
 _ADDRESSES = ("url", "published")  # of databases too
 _SCALARS = (str, int, float, bool, type(None))
@@ -63,12 +64,23 @@ class Loaded:
 
 
 def product_paths(folder: str | Path) -> list[Path]:
-    """The product files of a folder by name; there must be one."""
+    """The product files of a folder by name; there must be one. Demand files that lie beside them are none."""
     folder = Path(folder)
-    paths = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    paths = [path for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]) if not _is_demand(path)]
     if not paths:
         raise OdanonError(f"{folder}: no product files (*.yaml) here; copy pipelines/demo.yaml to start one")
     return paths
+
+
+def _is_demand(path: Path) -> bool:
+    text = _text_of(path)
+    return _OTHER.search(text) is not None and _CLAIM.search(text) is None
+
+
+def _text_of(path: Path) -> str:
+    """What a file says, whatever it is; nothing of one that cannot be read."""
+    there = path.is_file() and os.access(path, os.R_OK)
+    return path.read_text(encoding="utf-8", errors="replace") if there else ""
 
 
 def load_products(paths: Iterable[Path]) -> Loaded:
@@ -111,11 +123,7 @@ def _claim(path: Path) -> str:
     try:
         return str(_expand(_read_yaml(path).get("product", path.stem), path, ("product",)))
     except OdanonError:
-        found = (
-            _CLAIM.search(path.read_text(encoding="utf-8", errors="replace"))
-            if path.is_file() and os.access(path, os.R_OK)
-            else None
-        )
+        found = _CLAIM.search(_text_of(path))
         return found[1] if found else path.stem
 
 

@@ -27,7 +27,7 @@ from odanon_assets.demand.figures import figures_of
 from odanon_assets.demand.month import demand_folder, make_demand, settings_of
 from odanon_assets.derived.folders import Derived, made_from
 from odanon_assets.lake.places import default_root
-from odanon_assets.platform.demand_assets import demand_assets
+from odanon_assets.platform.derived_assets import demand_assets
 from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle
 from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act, Store
@@ -118,8 +118,8 @@ def test_the_assets_need_nothing_but_what_is_published(
     evaluation = json.loads((folder / "evaluation.json").read_text())
     assert made_from(folder) == sorted(str(store.released("town", day)) for day in DAYS)
     assert evaluation["inputs"]["od"]["published"]["days"] == [2.0] * 4
-    assert told["agents"] == len(pd.read_parquet(folder / "agents.parquet")) == 252
-    assert told["od_r2"] == evaluation["places"]["od fit"]["r2"]
+    assert told["agents"] == len(pd.read_parquet(folder / "agents.parquet"))
+    assert told["od_r2"] == pytest.approx(evaluation["places"]["od fit"]["r2"], rel=1e-5)
     assert {"od_kl", "lost_share", "commute_r2", "travellers", "largest_gap"} <= told.keys()
     assert not [word for word in ("s000", "c000") if word in json.dumps(told, default=str)]  # nobody is named
     # From the file alone, by a modeller who has the address and knows the holiday.

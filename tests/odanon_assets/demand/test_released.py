@@ -65,7 +65,7 @@ def test_it_is_the_mean_of_what_the_client_says_of_every_day_and_step(town: tupl
         assert found.index.equals(twin.index)
         assert found.to_numpy() == pytest.approx(twin.to_numpy(), rel=1e-7)
     assert made.readings == ["even", "fitted"]
-    assert (made.longer > 0).tolist() == [True, True, False]  # from one to two o'clock is one bin
+    assert (made.beyond > 0).tolist() == [True, True, False]  # from one to two o'clock is one bin
     one = product.flow(*drawn.geometry.iloc[:2], WORKING[0], HOLIDAY, clock=CLOCKS[0])
     assert found[0, "z0", "z1"] == pytest.approx(one.estimate / len(WORKING))
     assert len(od_of(product, "2026-04", zones, STEPS, days=None)) == len(found)
@@ -88,7 +88,7 @@ def test_nested_areas_of_unlike_times_are_read_cell_by_cell(town: tuple[Store, s
             for d, destinations in enumerate(quarters):
                 mean = np.mean([each.expected(each.asked(origins, destinations, span))[1] for each in towns])
                 assert found.get((step, f"z{o}", f"z{d}"), 0.0) == pytest.approx(mean, rel=1e-7, abs=1e-6)
-    assert made.notes[0].startswith("4 of 4 steps have trips of rows that are longer than the step")
+    assert made.notes[0].startswith("4 of 4 steps have trips of rows that reach beyond the step")
     # The zones cover the town, so that what was published of a step is all there.
     trips = sum(int(each.trips[own].sum()) for each in towns for *_, own in each.rows)
     assert made.od["trips"].sum() == pytest.approx(made.published.sum()) == pytest.approx(trips / 2)
