@@ -31,6 +31,7 @@ Stage = Literal["prepare", "match", "calibrate", "place", "evaluate"]
 STAGES: tuple[Stage, ...] = ("prepare", "match", "calibrate", "place", "evaluate")
 Progress = Callable[[str, int, int], None]  # stage, how much of it is done, and of how much
 WORK = "work"
+_MEANING = {"columns", "values", "csv"}  # of an input, besides what its file holds
 T = TypeVar("T")
 
 
@@ -52,7 +53,6 @@ class Run:
     def __init__(self, settings: Demand, out: Path, progress: Progress = _silent) -> None:
         self.settings, self.progress = settings, progress
         self.kept = Kept(out / WORK)
-        self.reused: list[str] = []  # stages that were taken as they are
 
     def until(self, stage: Stage) -> dict[str, Any]:
         """Make the stages up to one, and tell its figures."""
@@ -60,6 +60,11 @@ class Run:
             return self.evaluation
         made = {"prepare": "prepared", "match": "matching", "calibrate": "calibration", "place": "placement"}
         return getattr(self, made[stage]).figures
+
+    @property
+    def unchanged(self) -> list[Stage]:
+        """Stages that lie there as they would be made."""
+        return [stage for stage, digest in self._made_from.items() if self.kept.has(stage, digest)]
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -125,7 +130,6 @@ class Run:
     def _made(self, stage: Stage, kind: type[T], make: Callable[[], T]) -> T:
         digest = self._made_from[stage]
         if self.kept.has(stage, digest):
-            self.reused.append(stage)
             found = self.kept.read(stage, kind)
         else:
             self.progress(stage, 0, 1)
@@ -138,10 +142,8 @@ class Run:
     def _made_from(self) -> dict[Stage, str]:
         """For every stage a digest of all that it is made from, the stages before it included."""
         told = self.settings.model_dump(mode="json", exclude={"inputs", "licence"})
-        files = self.settings.inputs.model_dump(
-            mode="json", exclude={table: {"path"} for table in Inputs.__annotations__}
-        )
         inputs = {table: each for table, each in self.digests.items() if table != "commute"}
+        files = self.settings.inputs.model_dump(mode="json", include=dict.fromkeys(inputs, _MEANING))
         keys = {
             "prepare": [version("odanon"), inputs, files, told["seed"], told["steps"], told["filter"]],
             "match": [told["match"]],
