@@ -40,7 +40,7 @@ from odanon_assets.platform.resources import POOL
 from odanon_assets.stores.choice import open_store
 
 # All days of the month are published and one of them was since the last time; history counts like the latest month.
-_WHEN_COMPLETE = AutomationCondition.eager().without(AutomationCondition.in_latest_time_window())
+WHEN_COMPLETE = AutomationCondition.eager().without(AutomationCondition.in_latest_time_window())
 # Dagster cuts keys of two dimensions at the bar; its UI reads the others as lists and ranges or cannot show them.
 _REFUSED = re.compile(r"[%|,\[\]\x00-\x1f\x7f-\x9f]|\.(?=\.\.)")
 _EMPTY = "%"  # no other label becomes this
@@ -59,7 +59,7 @@ def month_asset(product: Product) -> AssetsDefinition:
             )
         ],
         partitions_def=monthly(product),
-        automation_condition=_WHEN_COMPLETE,
+        automation_condition=WHEN_COMPLETE,
         group_name=product.slug,
         owners=owners(product),
         kinds={"python", "parquet"},

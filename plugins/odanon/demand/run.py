@@ -9,8 +9,11 @@ from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
-from odanon.demand.contracts import Table, read
-from odanon.demand.settings import Demand, Input
+from odanon.client.publications import PublishedProduct
+from odanon.client.publications import open as open_place
+from odanon.demand.contracts import PUBLISHED, Table, read
+from odanon.demand.released import released, releases_of
+from odanon.demand.settings import Demand, Input, OdInput
 from odanon.demand.stages import (
     Calibration,
     Inputs,
@@ -50,8 +53,11 @@ def run(settings: Demand, out: Path, progress: Progress = _silent) -> dict[str, 
 class Run:
     """The stages of a file, each made when it is asked for."""
 
-    def __init__(self, settings: Demand, out: Path, progress: Progress = _silent) -> None:
-        self.settings, self.progress = settings, progress
+    def __init__(
+        self, settings: Demand, out: Path, progress: Progress = _silent, published: PublishedProduct | None = None
+    ) -> None:
+        """`published` is the product that `inputs.od` names, for those who have its store at hand."""
+        self.settings, self.progress, self._given = settings, progress, published
         self.kept = Kept(out / WORK)
 
     def until(self, stage: Stage) -> dict[str, Any]:
@@ -172,7 +178,16 @@ class Run:
         given = self.settings.inputs.od
         if given.published is None:
             return self._read("od")
-        raise OdanonError("inputs.od.published is not read yet; give a table")
+        asked = self._read("zones"), self.settings.clock, given.reading, given.days, given.holidays
+        made = released(self._published, str(given.month), *asked)
+        made.od.attrs[PUBLISHED] = made.told
+        return made.od
+
+    @cached_property
+    def _published(self) -> PublishedProduct:
+        """The product whose releases are read; no more than a reader's rights are needed."""
+        given = self.settings.inputs.od
+        return self._given or open_place(str(given.published))[str(given.product)]
 
     def _read(self, table: Table) -> pd.DataFrame:
         given: Input = getattr(self.settings.inputs, table)
@@ -180,9 +195,10 @@ class Run:
         return read(table, given.path, given.columns, given.values, given.csv)
 
     def _digest(self, given: Input) -> str:
-        if given.path is None:
-            rows = pd.util.hash_pandas_object(self._od, index=False).to_numpy()
-            return hashlib.sha256(rows.tobytes()).hexdigest()
+        if isinstance(given, OdInput) and given.published is not None:
+            read = releases_of(self._published, str(given.month), given.days, given.holidays)
+            return digest_of(sorted(read.values()))
+        assert given.path is not None
         try:
             with given.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()

@@ -33,7 +33,8 @@ def load_product(path: str | Path, strangers: Strangers | None = None) -> Produc
     Given `strangers`, no code of another package is run: what its plugins were set up with is taken from there. What is promised
     is still what the file says.
     """
-    return load_file(Path(path), Product, strangers)
+    found = load_file(Path(path), Product, strangers)
+    return found if found.demand is None else found.model_copy(update={"demand": Path(path).parent / found.demand})
 
 
 def load_file(path: Path, model: type[M], strangers: Strangers | None = None) -> M:

@@ -12,6 +12,7 @@ ROAMING = "roaming"  # a purpose: jobs without a place, whose days cannot be pla
 STEPS = tuple(f"{hour:02d}:00" for hour in (0, 2, 5, 7, 8, 9, 10, 12, 14, 16, 17, 18, 19, 20, 22))  # 003 section 4.3.2
 LEFT_OUT = "left_out"  # key of a frame's `attrs`: rows that are not in it, by why
 PARTIAL = "partial"  # another: people of whom a row is not in it
+PUBLISHED = "published"  # another: where trips come from that a product has published
 _TWO_DAYS = 2 * 24 * 60  # minutes; some surveys count on after midnight
 
 

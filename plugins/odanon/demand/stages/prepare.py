@@ -10,7 +10,7 @@ import pandas as pd
 
 from odanon.demand.agendas import filter_agendas
 from odanon.demand.calibrators.integers import copies
-from odanon.demand.contracts import LEFT_OUT, PARTIAL, ROAMING, STEPS
+from odanon.demand.contracts import LEFT_OUT, PARTIAL, PUBLISHED, ROAMING, STEPS
 from odanon.errors import OdanonError
 
 ATTRIBUTES = ["age", "gender", "occupation", "car", "home_status"]
@@ -181,6 +181,8 @@ def _numbered(people: pd.Series, kept: pd.DataFrame) -> tuple[npt.NDArray[np.int
 
 def _matrices(od: pd.DataFrame, zones: pd.DataFrame, steps: int) -> tuple[pd.DataFrame, Figures]:
     told: Figures = {"rows": len(od), "left_out": dict(od.attrs.get(LEFT_OUT, {}))}
+    if PUBLISHED in od.attrs:
+        told[PUBLISHED] = od.attrs[PUBLISHED]
     if (od["step"] >= steps).any():
         raise OdanonError(
             f"od has steps up to {int(od['step'].max())} and there are {steps}, numbered from 0; correct its steps, or list those of the"
