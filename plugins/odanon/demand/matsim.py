@@ -75,7 +75,9 @@ def _persons(days: Days) -> Iterator[str]:
 
 def _heads(persons: pd.DataFrame) -> list[str]:
     """What is told of each person; many are alike, so that each text is made once."""
-    whole = pd.api.types.is_integer_dtype(persons["age"])  # MATSim knows age in years; a class of ages has a name of its own
+    whole = pd.api.types.is_integer_dtype(
+        persons["age"]
+    )  # MATSim knows age in years; a class of ages has a name of its own
 
     @cache
     def head(age: Any, gender: str, occupation: str, car: str, home_status: str, home_zone: str) -> str:
@@ -96,7 +98,10 @@ def _heads(persons: pd.DataFrame) -> list[str]:
 def _elements(activities: pd.DataFrame) -> list[str]:
     """Each activity, with the leg that leads there."""
     columns = (activities[name].tolist() for name in ("purpose", "mode", "x", "y", "left", "end"))
-    return [_leg(mode, left) + _activity(purpose, x, y, end) for purpose, mode, x, y, left, end in zip(*columns, strict=True)]
+    return [
+        _leg(mode, left) + _activity(purpose, x, y, end)
+        for purpose, mode, x, y, left, end in zip(*columns, strict=True)
+    ]
 
 
 def _leg(mode: str, left: int) -> str:

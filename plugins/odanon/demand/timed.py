@@ -74,8 +74,12 @@ class Travellers:
         rows = self.activities.iloc[np.lexsort([self.activities[name] for name in ("seq", "copy", "agent")])]
         of_agent = rows["agent"].to_numpy()
         _check_known(of_agent, people["agent"].to_numpy())
+        if not copies.sum():
+            raise OdanonError("no agent has a copy, so there are no days to tell; check the census and its weights")
         for first in range(0, len(people), agents_a_part):
             some = people.iloc[first : first + agents_a_part]
+            if not some["copies"].sum():
+                continue
             since, until = (int(some["agent"].iloc[at]) for at in (0, -1))
             here = slice(*(int(np.searchsorted(of_agent, end)) for end in (since, until + 1)))
             yield self._days(some, rows.iloc[here], int(first_person[first]))
@@ -133,7 +137,9 @@ class _Ground:
         lat, lon = (zones[name].to_numpy("float64") for name in ("lat", "lon"))
         self._centre = np.column_stack(to_metres(lat, lon, crs))
         shapes = np.asarray(zones["geometry"], object) if "geometry" in zones else np.full(len(zones), None)
-        placed = shapely.transform(shapely.make_valid(shapes), lambda p: np.column_stack(to_metres(p[:, 1], p[:, 0], crs)))
+        placed = shapely.transform(
+            shapely.make_valid(shapes), lambda p: np.column_stack(to_metres(p[:, 1], p[:, 0], crs))
+        )
         if not np.isfinite(self._centre).all() or not np.isfinite(shapely.get_coordinates(placed)).all():
             raise OdanonError(f"some zones lie where {crs} is not defined; give another coordinate system")
         triangles, zone = shapely.get_parts(shapely.constrained_delaunay_triangles(placed), return_index=True)
@@ -158,7 +164,9 @@ class _Ground:
         made = self._centre[zone]
         some = np.flatnonzero(high > low)
         at = np.searchsorted(self._passed, (low + which * (high - low))[some], side="right") - 1
-        a, b, c = np.moveaxis(self._corners[np.clip(at, self._first[zone[some]], self._first[zone[some] + 1] - 1)], 1, 0)
+        a, b, c = np.moveaxis(
+            self._corners[np.clip(at, self._first[zone[some]], self._first[zone[some] + 1] - 1)], 1, 0
+        )
         root, part = np.sqrt(along[some])[:, None], across[some][:, None]
         made[some] = (1 - root) * a + root * (1 - part) * b + root * part * c
         made = np.round(made, 2)
@@ -196,7 +204,9 @@ def _departures(step: Ints, person: Ints, index: Ints, own: npt.NDArray[np.uint6
         chance[here] = nth(own[here], int(each))
     trip = index > 0
     if (step[trip] < 0).any() or (step >= len(edges) - 1).any():
-        raise OdanonError("some activities are of time steps that do not exist; give the steps that they were made with")
+        raise OdanonError(
+            "some activities are of time steps that do not exist; give the steps that they were made with"
+        )
     back = trip & (index > 1) & (step < np.concatenate([[0], step[:-1]]))
     nights = np.cumsum(back)
     nights -= nights[np.flatnonzero(index == 0)][person]
