@@ -208,8 +208,8 @@ def _departures(step: Ints, person: Ints, index: Ints, own: npt.NDArray[np.uint6
             "some activities are of time steps that do not exist; give the steps that they were made with"
         )
     back = trip & (index > 1) & (step < np.concatenate([[0], step[:-1]]))
-    nights = np.cumsum(back)
-    nights -= nights[np.flatnonzero(index == 0)][person]
+    passed = np.cumsum(back, dtype=np.int64)
+    nights = passed - passed[index == 0][person]
     low, high = edges[step[trip]], edges[step[trip] + 1]
     drawn = (low + chance[trip] * (high - low)).astype(np.int64) + _DAY_S * nights[trip]
     left = np.full(len(step), NONE, np.int64)

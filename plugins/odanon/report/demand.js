@@ -5,9 +5,12 @@
   const data = JSON.parse(byId("data").textContent);
   const nothing = (id, words) => byId(id).append(el("p", { class: "note" }, words));
 
+  byId("others").hidden = !byId("others").querySelector("tr");
+
   // --- over the day ---
   const { hours } = data;
-  const clock = (hour) => `${String(Math.floor(hour) % 24).padStart(2, "0")}:00`;
+  const two = (value) => String(value).padStart(2, "0");
+  const clock = (hour) => `${two(Math.floor(hour))}:${two(Math.round((hour % 1) * 60))}`;
   const daily = Object.entries(hours.by_hour).map(([name, shares], i) => ({
     name,
     ...odanon.look(i),

@@ -17,19 +17,19 @@ from odanon.report.page import MAP, asset, build_page, in_words, text
 SCRIPTS = ("base.js", *MAP, "lines.js", "table.js", "demand.js")
 
 FIGURES = (
-    Figure("persons", "travellers", "copies of all agents, one person each", kind="size"),
-    Figure("trips", "trips", "trips of all travellers on the day", kind="size"),
-    Figure("trips_per_person", "trips per traveller", "trips divided by travellers"),
-    Figure("stay_home", "stay at home", "travellers without a trip, divided by all", "share"),
-    Figure("gap_before", "gap of time steps before", "half the sum over steps of |agents - matrices|, both as shares of their trips", "share"),
-    Figure("gap_after", "gap of time steps after", "the same of the calibrated agents: trips that would have to be in another step", "share"),
-    Figure("gap_profiles", "gap of profiles", "half the sum over profiles of |agents - census|, both as shares of their people", "share"),
-    Figure("r2", "R²", "1 - sum of (agents - matrices)² / sum of (matrices - their mean)², over pairs of zones and steps, as shares of the step"),
-    Figure("kl", "divergence (KL)", "mean over steps of the sum of agents x ln(agents / matrices), 1e-30 where matrices have 0"),
+    Figure("persons", "travellers", "copies of all agents, one person each", kind="size", headline=True),
+    Figure("trips", "trips", "trips of all travellers on the day", kind="size", headline=True),
+    Figure("trips_per_person", "trips per traveller", "trips divided by travellers", headline=True),
+    Figure("stay_home", "stay at home", "travellers without a trip, divided by all", "share", headline=True),
+    Figure("gap_before", "gap of time steps before", "half the sum over steps of |agents - matrices|, both as shares of their trips", "share", headline=True),
+    Figure("gap_after", "gap of time steps after", "the same of the calibrated agents: trips that would have to be in another step", "share", headline=True),
+    Figure("gap_profiles", "gap of profiles", "half the sum over profiles of |agents - census|, both as shares of their people", "share", headline=True),
+    Figure("r2", "R²", "1 - sum of (agents - matrices)² / sum of (matrices - their mean)², over pairs of zones and steps, as shares of the step", headline=True),
+    Figure("kl", "divergence (KL)", "mean over steps of the sum of agents x ln(agents / matrices), 1e-30 where matrices have 0", headline=True),
     Figure("kl_common", "divergence where both are", "the same over the pairs of zones that both have"),
-    Figure("unseen", "on pairs that matrices lack", "trips of agents between zones without a trip in the matrices of the day, divided by all", "share"),
-    Figure("static_od", "within a zone, matrices", "trips whose origin is their destination, divided by all", "share"),
-    Figure("static_agents", "within a zone, agents", "trips whose origin is their destination, divided by all", "share"),
+    Figure("unseen", "on pairs that matrices lack", "trips of agents between zones without a trip in the matrices of the day, divided by all", "share", headline=True),
+    Figure("static_od", "within a zone, matrices", "trips whose origin is their destination, divided by all", "share", headline=True),
+    Figure("static_agents", "within a zone, agents", "trips whose origin is their destination, divided by all", "share", headline=True),
     Figure("error_steps", "squared gap of steps", "mean over steps of (agents - matrices)², as shares"),
     Figure("error_profiles", "squared gap of profiles", "mean over profiles of (agents - census)², in people"),
     Figure("lost", "lost to rounding", "sum of (1 - c) over agents whose coefficient c is below 1, divided by agents", "share"),
@@ -44,13 +44,15 @@ _WORDS = dict(zip(SHARES, ("matrices", "survey", "agents before", "agents after"
 def demand_page(title: str, byline: str, licence: str, tables: DemandTables) -> str:
     """A self-contained page; `licence` is what the survey's licence asks to be said."""
     figures = tables.figures
+    known = [figure for figure in FIGURES if figure.name in figures]
     body = Template(asset("demand.html")).substitute(
         title=text(title),
         byline=text(byline),
         licence=text(licence),
         persons=text(in_words(int(figures["persons"]))),
         trips=text(in_words(int(figures["trips"]))),
-        cards="".join(_card(figure, figures[figure.name]) for figure in FIGURES if figure.name in figures),
+        cards="".join(_card(figure, figures[figure.name]) for figure in known if figure.headline),
+        others="".join(_row(figure, figures[figure.name]) for figure in known if not figure.headline),
         shares=_shares_table(tables.steps, tables.shares),
     )
     return build_page(title, body, _data(tables), SCRIPTS)
@@ -59,6 +61,11 @@ def demand_page(title: str, byline: str, licence: str, tables: DemandTables) -> 
 def _card(figure: Figure, value: float) -> str:
     words = text(figure.in_words(value))
     return f"<li><strong>{words}</strong><span>{text(figure.label)}</span><small>{text(figure.meaning)}</small></li>"
+
+
+def _row(figure: Figure, value: float) -> str:
+    words = f"{text(figure.label)}: {text(figure.meaning)}"
+    return f'<tr><td>{text(figure.in_words(value))}</td><th scope="row">{words}</th></tr>'
 
 
 def _shares_table(steps: Sequence[str], shares: pd.DataFrame) -> str:

@@ -106,7 +106,7 @@ def _shares(
         "after": (trips["step"], pd.Series(1.0, trips.index)),
     }
     made = {
-        name: np.bincount(step.to_numpy("int64"), number.to_numpy("float64"), steps)
+        name: np.bincount(step.to_numpy("int64"), number.to_numpy("float64"), steps).astype(np.float64)
         for name, (step, number) in counts.items()
     }
     if any(len(sums) > steps for sums in made.values()):

@@ -99,7 +99,8 @@
         svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)),
       );
     }
-    const beside = spec.ticksX && spec.ticksX.filter((value) => x(value) >= margin.left && x(value) <= width);
+    const every = Math.ceil((50 * (spec.ticksX || []).length) / (width - margin.left - margin.right));
+    const beside = spec.ticksX && spec.ticksX.filter((value, i) => i % every === 0 && x(value) >= margin.left);
     for (const value of beside || (spec.logX ? decades(x0, x1) : ticks(x0, x1, 5)))
       picture.append(
         svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)),

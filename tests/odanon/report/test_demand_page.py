@@ -49,7 +49,7 @@ PROBE = """setTimeout(() => {
       overflow: document.documentElement.scrollWidth - innerWidth, before, work,
       series: all("#hours polyline").map((line) => line.dataset.series), steps: all("#hours svg :not(polyline)[data-series]").length,
       dots: ["pairs", "profiles", "lengths"].map((id) => all(`#${id} svg [data-series]`).length > 5),
-      diagonals: all("[stroke-dasharray]").length, shades: shades(), cards: all(".cards li").length,
+      diagonals: all("[stroke-dasharray]").length, shades: shades(), cards: all(".cards li").length, others: all("#others tr").length,
       purposes: all("#purpose option").map((each) => each.textContent), rows: all("#table tbody tr").length,
       picked: document.getElementById("panel-text").textContent, title: document.getElementById("panel-title").textContent,
     };
@@ -231,7 +231,8 @@ def test_everything_is_drawn_and_the_map_follows_the_purpose(page: str, tables: 
     assert seen["dots"] == [True] * 3
     assert seen["diagonals"] == 2
     assert seen["shades"] > 20
-    assert seen["cards"] == len(tables.figures)
+    assert seen["cards"] + seen["others"] == len(tables.figures)
+    assert seen["others"] == 4
     assert seen["purposes"] == ["all", "home", *sorted(seen["purposes"][2:], key=lambda p: -_number(tables, p))]
     assert f"{_number(tables, 'work'):,} activities in 64 zones" in seen["work"]
     assert seen["before"] != seen["work"]
