@@ -64,7 +64,7 @@ def write(
 
 def tables(travellers: Travellers) -> Iterator[dict[str, pd.DataFrame]]:
     """The three tables, some agents at a time."""
-    communes = travellers.zones.set_index(travellers.zones["zone"].astype("str"))["commune"]
+    communes = travellers.zones.set_index(travellers.zones["zone"].astype("str"))["commune"].astype("str")
     for days in travellers.parts():
         persons = days.persons[list(_PERSONS)].rename(columns=_PERSONS)
         yield {"persons": persons, "activities": _activities(days, communes), "trips": _trips(days)}

@@ -94,7 +94,7 @@ class Travellers:
         x, y = self._ground.points(zone, at, _slots(purpose, index))
         own = words(self.seed, "times", first_person, number)[person]
         left = _departures(rows["step"].to_numpy("int64"), person, index, own, self._edges)
-        mode = _renamed(rows["mode"].where(index > 0, "foot"), MODES, "mode")
+        mode = _renamed(rows["mode"].astype("str").where(index > 0, "foot"), MODES, "mode")
         end = np.where(np.append(index[1:], 0) > 0, np.append(left[1:], NONE), NONE)
         told = pd.DataFrame(
             {

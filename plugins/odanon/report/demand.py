@@ -23,6 +23,7 @@ FIGURES = (
     Figure("stay_home", "stay at home", "travellers without a trip, divided by all", "share", headline=True),
     Figure("gap_before", "gap of time steps before", "half the sum over steps of |agents - matrices|, both as shares of their trips", "share", headline=True),
     Figure("gap_after", "gap of time steps after", "the same of the calibrated agents: trips that would have to be in another step", "share", headline=True),
+    Figure("gap_whole", "gap of time steps as written", "the same of whole people, after rounding", "share", headline=True),
     Figure("gap_profiles", "gap of profiles", "half the sum over profiles of |agents - census|, both as shares of their people", "share", headline=True),
     Figure("r2", "R²", "1 - sum of (agents - matrices)² / sum of (matrices - their mean)², over pairs of zones and steps, as shares of the step", headline=True),
     Figure("kl", "divergence (KL)", "mean over steps of the sum of agents x ln(agents / matrices), 1e-30 where matrices have 0", headline=True),
@@ -38,7 +39,6 @@ FIGURES = (
 )  # fmt: skip
 
 _A_DECADE = 8  # classes of a logarithmic axis, in which pairs are counted
-_WORDS = dict(zip(SHARES, ("matrices", "survey", "agents before", "agents after"), strict=True))
 
 
 def demand_page(title: str, byline: str, licence: str, tables: DemandTables) -> str:
@@ -69,7 +69,7 @@ def _row(figure: Figure, value: float) -> str:
 
 
 def _shares_table(steps: Sequence[str], shares: pd.DataFrame) -> str:
-    head = "".join(f"<th>{text(name)}</th>" for name in ("from", *_WORDS.values()))
+    head = "".join(f"<th>{text(name)}</th>" for name in ("from", *SHARES.values()))
     rows = (
         f"<tr><td>{text(step)}</td>{''.join(f'<td>{100 * value:.2f} %</td>' for value in row)}</tr>"
         for step, row in zip(steps, shares[list(SHARES)].to_numpy(), strict=True)
@@ -81,7 +81,7 @@ def _data(tables: DemandTables) -> dict[str, Any]:
     return {
         "hours": _hours(tables.steps, tables.shares),
         "pairs": _classes(tables.pairs),
-        "profiles": tables.profiles.round({"census": 1}).to_dict("list"),
+        "profiles": tables.profiles[["profile", "census", "agents"]].to_dict("list"),
         "lengths": {
             str(name): curve[["km", "passed"]].round(4).to_dict("list") for name, curve in tables.lengths.groupby("of")
         },
@@ -93,7 +93,7 @@ def _hours(steps: Sequence[str], shares: pd.DataFrame) -> dict[str, Any]:
     """The middle of each step on the clock, and the shares by hour: steps are not of one length."""
     starts = np.array([int(clock[:-3]) + int(clock[-2:]) / 60 for clock in steps])
     long = np.diff(np.append(starts, starts[0] + 24))
-    by_hour = {_WORDS[name]: (shares[name].to_numpy() / long).round(5).tolist() for name in SHARES}
+    by_hour = {words: (shares[name].to_numpy() / long).round(5).tolist() for name, words in SHARES.items()}
     return {"steps": list(steps), "long": long.tolist(), "middle": (starts + long / 2).tolist(), "by_hour": by_hour}
 
 
@@ -110,8 +110,9 @@ def _places(zones: pd.DataFrame, activities: pd.DataFrame) -> dict[str, Any]:
     """Zones with their outlines, where there are some, and the activities of each purpose in them, the most frequent first."""
     shapes = np.asarray(zones["geometry"], object) if "geometry" in zones else np.full(len(zones), None)
     placed = pd.DataFrame({"zone_id": zones["zone"].astype("str"), "geometry": shapes}).assign(level=0, n_tiles=1)
-    counts = activities.pivot_table(index="zone", columns="purpose", values="number", aggfunc="sum", observed=True)
-    counts = counts.reindex(zones["zone"]).fillna(0).astype("int64")
+    named = activities.astype({"zone": "str", "purpose": "str"})
+    counts = named.pivot_table(index="zone", columns="purpose", values="number", aggfunc="sum")
+    counts = counts.reindex(zones["zone"].astype("str")).fillna(0).astype("int64")
     order = counts.sum().sort_values(ascending=False, kind="stable").index
     return {
         "zones": encode_zones(placed.assign(area_km2=_km2(zones, shapes))),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,8 @@ from odanon.geo.crs import local_crs, to_metres
 
 Floats = npt.NDArray[np.float64]
 
-PROFILE = ("age", "gender", "occupation", "car")
-SHARES = ("od", "survey", "before", "after")
+SHARES = {"od": "matrices", "survey": "survey", "agents before": "agents before", "agents after": "agents after"}
+_WHOLE = "agents as whole people"
 _PERSON = ["agent", "copy"]
 _LENGTHS = np.linspace(
     0, 0.99, 45
@@ -24,10 +25,10 @@ _LENGTHS = np.linspace(
 class DemandTables:
     """The tables of the page; `demand_tables` makes them.
 
-    `shares`: a row a time step, the share of a day's trips in it of SHARES (matrices, survey, agents before and after calibration).
+    `shares`: a row a time step, the share of a day's trips in it by SHARES (matrices, survey, agents before and after calibration).
     `pairs`: origin, destination, od and agents, shares of all trips. `profiles`: profile, census and agents, people. `lengths`: of, km and
-    passed, the share of trips that are as long at most. `activities`: zone, purpose, number. `zones`: zone, commune, geometry or none.
-    `figures`: by the names of `odanon.report.demand.FIGURES`.
+    passed, the share of trips that are as long at most. `activities`: zone, purpose, number. `zones`: zone, commune, lat, lon, and geometry
+    where it is known. `figures`: by the names of `odanon.report.demand.FIGURES`.
     """
 
     steps: Sequence[str]
@@ -41,104 +42,68 @@ class DemandTables:
 
 
 def demand_tables(
-    *,
-    steps: Sequence[str],
-    agents: pd.DataFrame,
-    activities: pd.DataFrame,
-    zones: pd.DataFrame,
-    od: pd.DataFrame,
-    census: pd.DataFrame,
-    survey_people: pd.DataFrame,
-    agendas: pd.DataFrame,
-    figures: Mapping[str, float],
+    evaluation: Mapping[str, Any], activities: pd.DataFrame, zones: pd.DataFrame, od: pd.DataFrame
 ) -> DemandTables:
-    """Sums of the tables of a demand, with the columns that its files have.
-
-    `agendas` are the days of the survey after the filter, one row a trip: person and step. Agents before calibration are those of `agents`, by
-    `weight` where they have one, each with the day of its donor. `figures` are those that only the makers know, such as the fit.
-    """
-    trips = trips_of(activities)
-    shares = _shares(len(steps), trips, od, survey_people, agendas, agents)
+    """Sums of a demand: its evaluation, as evaluation.json has it, activities, zones and matrices (step, origin, destination, trips),
+    all of them with the names of zones."""
+    calibration, trips = evaluation["calibration"], trips_of(activities)
+    by_step = {name: np.asarray(each, np.float64) for name, each in calibration["share of trips by step"].items()}
     pairs = _pairs(trips, od)
-    profiles = _profiles(agents, census)
-    lengths = {name: _lengths(pairs, name, zones) for name in ("od", "agents")}
-    persons = int(agents["copies"].sum())
-    own = {
+    profiles = pd.DataFrame(calibration["people by profile"])
+    persons = len(activities[_PERSON].drop_duplicates())
+    figures = {
         "persons": persons,
         "trips": len(trips),
-        "trips_per_person": len(trips) / persons if persons else float("nan"),
-        "stay_home": 1 - len(trips[_PERSON].drop_duplicates()) / persons if persons else float("nan"),
-        "gap_before": _moved(shares["before"], shares["od"]),
-        "gap_after": _moved(shares["after"], shares["od"]),
-        "gap_profiles": _moved(profiles["agents"], profiles["census"]),
+        "trips_per_person": len(trips) / persons,
+        "stay_home": 1 - len(trips[_PERSON].drop_duplicates()) / persons,
+        "gap_before": _moved(by_step["agents before"], by_step["od"]),
+        "gap_after": _moved(by_step["agents after"], by_step["od"]),
+        "gap_whole": _moved(by_step[_WHOLE], by_step["od"]),
+        "gap_profiles": _moved(*(profiles[name].to_numpy("float64") for name in ("agents", "census"))),
         "static_od": _static(pairs, "od"),
         "static_agents": _static(pairs, "agents"),
         "unseen": float(pairs.loc[pairs["od"] == 0, "agents"].sum()),
+        **{name: calibration[name] for name in ("error_steps", "error_profiles", "lost", "sd", "gini")},
+        **{name: evaluation["places"]["od fit"][name] for name in ("r2", "kl", "kl_common")},
     }
     placed = activities.groupby(["zone", "purpose"], observed=True).size().rename("number").reset_index()
-    curves = pd.concat([table.assign(of=name) for name, table in lengths.items()], ignore_index=True)
-    return DemandTables(steps, shares, pairs, profiles, curves, placed, zones, own | dict(figures))
+    curves = [_lengths(pairs, name, zones).assign(of=name) for name in ("od", "agents")]
+    return DemandTables(
+        evaluation["inputs"]["steps"],
+        pd.DataFrame({name: by_step[name] for name in SHARES}),
+        pairs,
+        profiles,
+        pd.concat(curves, ignore_index=True),
+        placed,
+        zones,
+        {name: float("nan") if value is None else value for name, value in figures.items()},
+    )
 
 
 def trips_of(activities: pd.DataFrame) -> pd.DataFrame:
     """agent, copy, step, origin and destination of every trip, from activities in any order."""
     ordered = activities.sort_values([*_PERSON, "seq"], ignore_index=True)
-    came_from = ordered.groupby(_PERSON)["zone"].shift(1)
-    made = ordered[[*_PERSON, "step"]].assign(origin=came_from, destination=ordered["zone"])
-    return made[came_from.notna()].reset_index(drop=True)
-
-
-def _shares(
-    steps: int,
-    trips: pd.DataFrame,
-    od: pd.DataFrame,
-    survey_people: pd.DataFrame,
-    agendas: pd.DataFrame,
-    agents: pd.DataFrame,
-) -> pd.DataFrame:
-    weight = survey_people.set_index("person")["weight"]
-    agent_weight = agents["weight"] if "weight" in agents else pd.Series(1.0, agents.index)
-    copied = agent_weight.groupby(agents["donor"]).sum()
-    counts = {
-        "od": (od["step"], od["trips"]),
-        "survey": (agendas["step"], agendas["person"].map(weight)),
-        "before": (agendas["step"], agendas["person"].map(copied).fillna(0.0)),
-        "after": (trips["step"], pd.Series(1.0, trips.index)),
-    }
-    made = {
-        name: np.bincount(step.to_numpy("int64"), number.to_numpy("float64"), steps).astype(np.float64)
-        for name, (step, number) in counts.items()
-    }
-    if any(len(sums) > steps for sums in made.values()):
-        raise OdanonError("some trips are of time steps that do not exist; give the page the steps they were made with")
-    return pd.DataFrame({name: _as_shares(sums) for name, sums in made.items()})
+    made = ordered[[*_PERSON, "step"]].assign(origin=ordered["zone"].shift(1), destination=ordered["zone"])
+    return made[ordered["step"] >= 0].reset_index(drop=True)
 
 
 def _pairs(trips: pd.DataFrame, od: pd.DataFrame) -> pd.DataFrame:
     """Pairs of zones that either has, over the whole day."""
     ends = ["origin", "destination"]
-    made = trips.groupby(ends, observed=True).size().rename("agents")
-    wanted = od.groupby(ends, observed=True)["trips"].sum().rename("od")
-    both = pd.concat([wanted, made], axis=1).fillna(0.0).sort_index()
+    made = trips.groupby(ends, observed=True).size().rename("agents").reset_index()
+    od = od.sort_values(["step", *ends, "trips"])  # sums depend on the order of what is added
+    wanted = od.groupby(ends, observed=True)["trips"].sum().rename("od").reset_index()
+    alike = [table.astype(dict.fromkeys(ends, "str")).set_index(ends) for table in (wanted, made)]
+    both = pd.concat(alike, axis=1).fillna(0.0).sort_index()
     both = both[(both > 0).any(axis=1)]
     return both.apply(lambda column: _as_shares(column.to_numpy("float64"))).reset_index()
-
-
-def _profiles(agents: pd.DataFrame, census: pd.DataFrame) -> pd.DataFrame:
-    """People of each profile, in the census and as copies of agents."""
-    made = agents.groupby(list(PROFILE), observed=True)["copies"].sum().rename("agents")
-    wanted = census.groupby(list(PROFILE), observed=True)["weight"].sum().rename("census")
-    both = pd.concat([wanted, made], axis=1).fillna(0.0).sort_index().reset_index()
-    return both.assign(profile=both[list(PROFILE)].astype("str").agg(", ".join, axis=1))[
-        ["profile", "census", "agents"]
-    ]
 
 
 def _lengths(pairs: pd.DataFrame, of: str, zones: pd.DataFrame) -> pd.DataFrame:
     """Which share of trips is at most how long, between the points of zones; trips within a zone have length 0."""
     lat, lon = (zones[name].to_numpy("float64") for name in ("lat", "lon"))
     place = np.column_stack(to_metres(lat, lon, local_crs(lat, lon))) / 1000
-    known = pd.Index(zones["zone"])
+    known = pd.Index(zones["zone"].astype("str"))
     o, d = (known.get_indexer(pd.Index(pairs[end])) for end in ("origin", "destination"))
     if min(o.min(initial=0), d.min(initial=0)) < 0:
         raise OdanonError("some trips are of zones that the table of zones does not have; give the page all zones")
@@ -155,10 +120,9 @@ def _as_shares(numbers: Floats) -> Floats:
     return numbers / (numbers.sum() or 1.0)
 
 
-def _moved(made: pd.Series, wanted: pd.Series) -> float:
+def _moved(made: Floats, wanted: Floats) -> float:
     """The share that would have to be elsewhere for the two to be alike."""
-    shares = [_as_shares(each.to_numpy("float64")) for each in (made, wanted)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+    return float(np.abs(_as_shares(made) - _as_shares(wanted)).sum() / 2)
 
 
 def _static(pairs: pd.DataFrame, of: str) -> float:

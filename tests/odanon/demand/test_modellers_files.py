@@ -176,6 +176,17 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_rows(written: 
     assert digests(tmp_path / "other")["population.xml.gz"] != digests(written)["population.xml.gz"]
 
 
+def test_words_may_be_categories(written: Path, tmp_path: Path) -> None:
+    activities, agents = population([2, 1, 0, 3, 1, 1, 2])
+    words = {"age", "gender", "occupation", "car", "home_status", "home_zone"}
+    packed = activities.astype(dict.fromkeys(("purpose", "mode", "zone"), "category"))
+    write(tmp_path, (packed, agents.astype(dict.fromkeys(words, "category"))))
+    assert digests(tmp_path) == digests(written)
+    home = packed[packed["seq"] == 0]  # nobody travels, so that no mode is known
+    home = home.assign(mode=home["mode"].cat.remove_unused_categories())
+    assert whole(Travellers(home, agents, zones(), STEPS, 1))["mode"].unique().tolist() == [""]
+
+
 def test_the_population_is_valid(written: Path) -> None:
     xml = xml_of(written)
     assert xml.startswith(
