@@ -138,8 +138,7 @@
       },
       pick: ([zone]) => choose(zone === undefined || zone === chosen ? -1 : zone),
     });
-  byId("map").hidden = !drawn;
-  byId("where").classList.toggle("unmapped", !drawn);
+  if (!drawn) byId("map").replaceWith(el("p", { class: "note" }, "No map: the zones have no outlines."));
   const table = odanon.table(byId("table"));
   const head = [
     { name: "Zone", value: (row) => row.zone.id, show: (row) => row.zone.id, title: (row) => row.zone.id, text: true },

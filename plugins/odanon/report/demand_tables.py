@@ -122,7 +122,7 @@ def _as_shares(numbers: Floats) -> Floats:
 
 def _moved(made: Floats, wanted: Floats) -> float:
     """The share that would have to be elsewhere for the two to be alike."""
-    return float(np.abs(_as_shares(made) - _as_shares(wanted)).sum() / 2)
+    return round(float(np.abs(_as_shares(made) - _as_shares(wanted)).sum() / 2), 6)
 
 
 def _static(pairs: pd.DataFrame, of: str) -> float:
