@@ -45,9 +45,8 @@ def _silent(_stage: str, _done: int, _of: int) -> None:
 def run(settings: Demand, out: Path, progress: Progress = _silent) -> dict[str, Any]:
     """Make everything and write the folder; returns what evaluation.json says."""
     made = Run(settings, out, progress)
-    result = made.result
-    write_folder(result, out)
-    return result.evaluation
+    made.write(out)
+    return made.evaluation
 
 
 class Run:
@@ -132,6 +131,10 @@ class Run:
     def result(self) -> Result:
         """What the folder is written from."""
         return Result.of(self.settings, self.prepared, self.matching, self.calibration, self.placement, self.evaluation)
+
+    def write(self, out: Path) -> None:
+        """Write the folder."""
+        write_folder(self.result, out, lambda done, of: self.progress("write", done, of))
 
     def _made(self, stage: Stage, kind: type[T], make: Callable[[], T]) -> T:
         digest = self._made_from[stage]

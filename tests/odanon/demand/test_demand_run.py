@@ -1,6 +1,8 @@
 """A whole run from a file: the folder, its bytes, what is made again, and mistakes in the file."""
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -29,10 +31,16 @@ def folder(file: Path) -> Path:
 
 
 def written(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    """All files but those that stages hand to each other."""
+    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if not name.startswith("work/")}
 
 
 def test_the_folder_has_what_modellers_read(folder: Path) -> None:
+    assert {*written(folder)} == {
+        *("agents.parquet", "activities.parquet", "evaluation.json", "report.html", "README.md"),
+        *("matsim/population.xml.gz", "eqasim/persons.csv", "eqasim/activities.csv", "eqasim/trips.csv"),
+    }
     agents, activities = (pd.read_parquet(folder / f"{name}.parquet") for name in ("agents", "activities"))
     assert [*agents.columns] == AGENTS
     assert [*activities.columns] == ACTIVITIES
@@ -155,3 +163,9 @@ def test_commands_tell_what_a_modeller_wants_to_know(file: Path, tmp_path: Path)
     assert f"written to {out}" in lines["run"]
     assert (out / "agents.parquet").exists()
     assert "s080" not in "".join(lines.values()), "nobody is named"
+
+
+def test_donors_are_named_in_one_file_only(folder: Path) -> None:
+    named = [name for name, content in written(folder).items() if re.search(rb"\bs0[0-7]\d\b", content)]
+    assert named == ["agents.parquet"]
+    assert not re.search(rb"\bs0[0-7]\d\b", gzip.decompress((folder / "matsim" / "population.xml.gz").read_bytes()))
