@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from odanon.demand.run import Run, Stage
 from odanon.demand.settings import load_demand
 from odanon.demand.stages.summary import LINES, summary
-from odanon.demand.write import write_folder
 
 PANEL = ("Demand", 1)
 Settings = Annotated[Path, typer.Argument(metavar="FILE", help="YAML file that names the tables and methods.")]
@@ -72,17 +71,18 @@ def evaluate(file: Settings, out: Out = None) -> None:
 
 @demand.command("run")
 def run(file: Settings, out: Out = None) -> None:
-    """Make agents and activities, and write the folder: all stages, tables, evaluation and what must be said of them.
+    """Make agents and activities, and write the folder: all stages, tables, files for MATSim and eqasim, a report.
 
     For instance: `odanon demand run city.yaml --out city`.
     """
     made, folder = _run(file, out)
     with _bars(made):
-        result = made.result
-        write_folder(result, folder)
-    for line in summary(result.evaluation):
+        made.write(folder)
+    for line in summary(made.evaluation):
         typer.echo(line)
-    typer.echo(f"written to {folder}; its README.md says what this is and what must be said of it")
+    typer.echo(
+        f"written to {folder}; report.html shows it, and README.md says what this is and what must be said of it"
+    )
 
 
 def _until(file: Path, out: Path | None, stage: Stage) -> None:

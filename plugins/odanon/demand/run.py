@@ -34,6 +34,7 @@ Stage = Literal["prepare", "match", "calibrate", "place", "evaluate"]
 STAGES: tuple[Stage, ...] = ("prepare", "match", "calibrate", "place", "evaluate")
 Progress = Callable[[str, int, int], None]  # stage, how much of it is done, and of how much
 WORK = "work"
+_MEANING = {"columns", "values", "csv"}  # of an input, besides what its file holds
 T = TypeVar("T")
 
 
@@ -44,9 +45,8 @@ def _silent(_stage: str, _done: int, _of: int) -> None:
 def run(settings: Demand, out: Path, progress: Progress = _silent) -> dict[str, Any]:
     """Make everything and write the folder; returns what evaluation.json says."""
     made = Run(settings, out, progress)
-    result = made.result
-    write_folder(result, out)
-    return result.evaluation
+    made.write(out)
+    return made.evaluation
 
 
 class Run:
@@ -58,7 +58,6 @@ class Run:
         """`published` is the product that `inputs.od` names, for those who have its store at hand."""
         self.settings, self.progress, self._given = settings, progress, published
         self.kept = Kept(out / WORK)
-        self.reused: list[str] = []  # stages that were taken as they are
 
     def until(self, stage: Stage) -> dict[str, Any]:
         """Make the stages up to one, and tell its figures."""
@@ -66,6 +65,11 @@ class Run:
             return self.evaluation
         made = {"prepare": "prepared", "match": "matching", "calibrate": "calibration", "place": "placement"}
         return getattr(self, made[stage]).figures
+
+    @property
+    def unchanged(self) -> list[Stage]:
+        """Stages that lie there as they would be made."""
+        return [stage for stage, digest in self._made_from.items() if self.kept.has(stage, digest)]
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -128,10 +132,13 @@ class Run:
         """What the folder is written from."""
         return Result.of(self.settings, self.prepared, self.matching, self.calibration, self.placement, self.evaluation)
 
+    def write(self, out: Path) -> None:
+        """Write the folder."""
+        write_folder(self.result, out, lambda done, of: self.progress("write", done, of))
+
     def _made(self, stage: Stage, kind: type[T], make: Callable[[], T]) -> T:
         digest = self._made_from[stage]
         if self.kept.has(stage, digest):
-            self.reused.append(stage)
             found = self.kept.read(stage, kind)
         else:
             self.progress(stage, 0, 1)
@@ -144,10 +151,8 @@ class Run:
     def _made_from(self) -> dict[Stage, str]:
         """For every stage a digest of all that it is made from, the stages before it included."""
         told = self.settings.model_dump(mode="json", exclude={"inputs", "licence"})
-        files = self.settings.inputs.model_dump(
-            mode="json", exclude={table: {"path"} for table in Inputs.__annotations__}
-        )
         inputs = {table: each for table, each in self.digests.items() if table != "commute"}
+        files = self.settings.inputs.model_dump(mode="json", include=dict.fromkeys(inputs, _MEANING))
         keys = {
             "prepare": [version("odanon"), inputs, files, told["seed"], told["steps"], told["filter"]],
             "match": [told["match"]],

@@ -2,21 +2,20 @@
 
 from datetime import date, time
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from odanon import protocols
 from odanon.demand.calibrators.integers import Method
 from odanon.demand.contracts import COLUMNS, STEPS, Table
-from odanon.demand.matching import KEYS
 from odanon.plugin import Duration
 from odanon.product.choices import PluginChoice
 from odanon.product.clock import Clock
 from odanon.product.load import load_file
 from odanon.product.model import Section
 
-Key = Literal["age", "gender", "occupation", "car", "home_status", "canton"]
+Key = Literal["age", "gender", "occupation", "car", "home_status", "canton"]  # as in odanon.demand.matching
 
 
 class Input(Section):
@@ -119,7 +118,9 @@ class Match(Section):
     min_matches: int = Field(
         20, ge=1, description="respondents to choose from; keys are dropped until there are so many"
     )
-    keys: tuple[Key, ...] = Field(KEYS, min_length=1, description="what agent and respondent agree on, important first")
+    keys: tuple[Key, ...] = Field(
+        get_args(Key), min_length=1, description="what agent and respondent agree on, important first"
+    )
     min_donors: int = Field(5, ge=1, description="respondents who must have an agenda, or nobody gets it")
 
     @field_validator("keys")
@@ -172,7 +173,7 @@ class Demand(Section):
 def load_demand(path: str | Path) -> Demand:
     """The settings in a file; paths in it start at its folder."""
     found, folder = load_file(Path(path), Demand), Path(path).parent
-    moved = {}
+    moved: dict[str, Input] = {}
     for table, given in found.inputs.named().items():
         update: dict[str, Any] = {} if given.path is None else {"path": folder / given.path}
         published = getattr(given, "published", None)

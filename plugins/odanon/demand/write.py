@@ -12,15 +12,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from odanon.demand import eqasim, matsim
 from odanon.demand.settings import Demand
 from odanon.demand.stages import Calibration, Matching, Placement, Prepared
 from odanon.demand.stages.prepare import ATTRIBUTES
+from odanon.report.demand import demand_page
+from odanon.report.demand_tables import demand_tables
 from odanon.system.scratch import scratch
 
 EVALUATION = "evaluation.json"
 _README = """# {name}: synthetic travellers
 
-`agents.parquet` has {agents:,} agents, `activities.parquet` what {travellers:,} copies of them do in a day and in which zone, `evaluation.json` how well
+`report.html` shows it, `matsim/` and `eqasim/` have it for other programs. `agents.parquet` has {agents:,} agents, `activities.parquet` what {travellers:,} copies of them do in a day and in which zone, `evaluation.json` how well
 they fit what they were made from, with seed {seed} and digests of the inputs. Made by odanon {odanon} ({calibrate}, {place}).
 
 ## What this is
@@ -60,6 +63,7 @@ class Result:
 
     settings: Demand
     zones: pd.DataFrame
+    od: pd.DataFrame  # step, origin, destination, trips
     agents: pd.DataFrame
     activities: pd.DataFrame
     evaluation: dict[str, Any]
@@ -84,15 +88,18 @@ class Result:
         donors = pd.Index(prepared.respondents["person"].astype("str"))
         agents.insert(1, "donor", pd.Categorical.from_codes(matching.agents["respondent"], donors))
         activities = placement.activities.assign(zone=pd.Categorical.from_codes(placement.activities["zone"], names))
-        return cls(settings, prepared.zones, agents, activities, evaluation)
+        ends = {side: pd.Categorical.from_codes(prepared.od[side], names) for side in ("origin", "destination")}
+        return cls(settings, prepared.zones, prepared.od.assign(**ends), agents, activities, evaluation)
 
 
-def write_folder(result: Result, folder: Path) -> None:
-    """Write all files: each is complete or as it was, and evaluation.json is there only beside all others."""
+def write_folder(result: Result, folder: Path, done: Callable[[int, int], None] | None = None) -> None:
+    """Write all files, and tell how many of their kinds are done: each is complete or as it was, and evaluation.json is there only beside all others."""
     folder.mkdir(parents=True, exist_ok=True)
     with scratch(folder) as near:
-        for writer in WRITERS:
+        for number, writer in enumerate(WRITERS, start=1):
             writer(result, near)
+            if done is not None:
+                done(number, len(WRITERS))
         (folder / EVALUATION).unlink(missing_ok=True)
         for part in sorted(near.iterdir(), key=lambda path: (path.name == EVALUATION, path.name)):
             if part.is_dir():
@@ -131,6 +138,24 @@ def _readme(result: Result, folder: Path) -> None:
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
+def _matsim(result: Result, folder: Path) -> None:
+    asked = result.settings
+    told = result.activities, result.agents, result.zones, asked.clock
+    matsim.write(*told, folder / "matsim" / "population.xml.gz", asked.seed, asked.licence)
+
+
+def _eqasim(result: Result, folder: Path) -> None:
+    told = result.activities, result.agents, result.zones, result.settings.clock
+    eqasim.write(*told, folder / "eqasim", result.settings.seed)
+
+
+def _report(result: Result, folder: Path) -> None:
+    asked, told = result.settings, result.evaluation
+    byline = f"odanon {told['odanon']}, seed {asked.seed}, {asked.calibrate.plugin}, {asked.place.plugin}"
+    tables = demand_tables(told, result.activities, result.zones, result.od)
+    (folder / "report.html").write_text(demand_page(asked.demand, byline, asked.licence, tables), encoding="utf-8")
+
+
 def _for_json(value: Any) -> Any:
     """The same without numbers that JSON does not have."""
     if isinstance(value, dict):
@@ -140,4 +165,11 @@ def _for_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-WRITERS: tuple[Callable[[Result, Path], None], ...] = (_tables, _evaluation, _readme)
+WRITERS: tuple[Callable[[Result, Path], None], ...] = (
+    _tables,
+    _evaluation,
+    _readme,
+    _report,
+    _matsim,
+    _eqasim,
+)

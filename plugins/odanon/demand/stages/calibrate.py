@@ -44,7 +44,8 @@ def calibrated(
     )  # agents who are alike in all that counts
     number = np.bincount(kind).astype(np.float64)
     by_step = trips[kinds % len(trips)]
-    wanted = np.bincount(prepared.od["step"], weights=prepared.od["trips"], minlength=prepared.steps)
+    trips_of = prepared.od["trips"].to_numpy("float64")
+    wanted = np.bincount(prepared.od["step"], trips_of, prepared.steps).astype(np.float64)
     reachable = by_step.sum(axis=0) > 0
     if not wanted[reachable].sum() > 0:
         raise OdanonError("no agent travels in a step in which od has trips; check the steps of both")
@@ -68,7 +69,7 @@ def calibrated(
             "survey": _share(_weighted(prepared, trips)),
             "agents before": _share(number @ by_step),
             "agents after": _share(asked.rows[: asked.steps] @ persons),
-            "agents as whole people": _share(np.bincount(kind, weights=whole) @ by_step),
+            "agents as whole people": _share(np.bincount(kind, weights=whole.astype(np.float64)) @ by_step),
         },
         "people by profile": _profiles(prepared.agents, profile, coefficient, whole),
     }

@@ -108,4 +108,4 @@ def _commute(prepared: Prepared, placement: Placement, commute: pd.DataFrame) ->
     size = len(names)
     made = np.bincount(of_zone[home[both[0]]] * size + of_zone[both[1]], minlength=size**2)
     wanted = np.bincount(ends[0][inside] * size + ends[1][inside], weights=persons[inside], minlength=size**2)
-    return told | {"fit": asdict(fit(made.astype(np.float64), wanted)) | {"epsilon": EPSILON}}
+    return told | {"fit": asdict(fit(made.astype(np.float64), wanted.astype(np.float64))) | {"epsilon": EPSILON}}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,7 +39,8 @@ class Kept:
         place = self.folder / stage
         names = [field.name for field in fields(kind) if field.name != "figures"]  # type: ignore[arg-type]
         tables = {name: _read(place / f"{name}.parquet") for name in names}
-        return kind(**tables, figures=json.loads((place / _TOLD).read_text())["figures"])
+        made: Callable[..., T] = kind
+        return made(**tables, figures=json.loads((place / _TOLD).read_text())["figures"])
 
     def write(self, stage: str, digest: str, made: Any) -> None:
         """Keep what a stage made: all of it or nothing."""
