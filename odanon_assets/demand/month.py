@@ -10,7 +10,7 @@ folder is not for readers, and it goes with any release that it was made from (`
 import json
 import shutil
 from calendar import monthrange
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, Literal
 from odanon.client.publications import Publications
 from odanon.demand.released import releases_of
 from odanon.demand.run import WORK, Run
-from odanon.demand.settings import Demand, OdInput, load_demand
+from odanon.demand.settings import Demand, load_demand
 from odanon.demand.write import write_folder
 from odanon.errors import OdanonError
 from odanon.model.when.question import WORKING
@@ -43,10 +43,16 @@ def make_demand(
 
     What was made from the same releases, tables and settings before is taken as it is; anything else is made again, parts before included.
     """
-    settings = settings_of(product, month)
-    with _new(root, product, month, store, settings.inputs.od) as draft:
-        run = Run(settings, draft, progress, Publications(store)[product.product])
+    settings, published = settings_of(product, month), Publications(store)[product.product]
+    od = settings.inputs.od
+    releases = releases_of(published, str(od.month), od.days, od.holidays)
+    with _new(root, product, month, store, releases) as draft:
+        run = Run(settings, draft, progress, published)
         found = {"inputs": run.prepared.figures, "matching": run.matching.figures}
+        if found["inputs"]["od"]["published"]["releases"] != sorted(
+            releases.values()
+        ):  # what it names is what it goes with
+            raise OdanonError(f"{product.product} has published a day of {month:%Y-%m} meanwhile; do the same again")
         found["calibration"] = run.calibration.figures
         if part == "demand_places":
             found["places"] = run.placement.figures
@@ -76,11 +82,9 @@ def settings_of(product: Product, month: date) -> Demand:
 
 
 @contextmanager
-def _new(root: Path, product: Product, month: date, store: Store, od: OdInput) -> Iterator[Path]:
+def _new(root: Path, product: Product, month: date, store: Store, releases: Mapping[date, str]) -> Iterator[Path]:
     """The month's folder, which appears when the block ends well and its releases still show; with the work of before, if made from these."""
     derived, name = Derived(root, RESTRICTED), _name(month)
-    published = Publications(store)[product.product]
-    releases = releases_of(published, str(od.month), od.days, od.holidays)
     before = derived.folder(product.product, name)
     with derived.new(store, product.product, name, releases) as draft:
         if made_from(before) == sorted(releases.values()) and (before / WORK).is_dir():

@@ -171,10 +171,15 @@ def test_a_purge_or_withdrawal_of_a_day_reaches_them(town: tuple[Product, Store]
     assert not folder.exists()
 
 
-def test_nothing_appears_of_a_day_that_is_taken_away_meanwhile(
+def test_nothing_appears_of_a_month_that_changes_meanwhile(
     town: tuple[Product, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     product, store = town
+    with monkeypatch.context() as patch:  # a day that was published after this one was looked up
+        patch.setattr(months, "releases_of", lambda *_: {DAYS[0]: str(store.released("town", DAYS[0]))})
+        with pytest.raises(OdanonError, match="published a day of 2026-03 meanwhile"):
+            make(product, store)
+    assert not demand_folder(default_root(), product, MARCH).exists()
     real = months.write_folder
 
     def withdraw_first(*asked: Any) -> None:
