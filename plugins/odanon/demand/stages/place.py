@@ -74,7 +74,7 @@ def placed(
             if done is not None:
                 done(told[0], len(agent))
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for _ in pool.map(place, _parted(everybody.agenda, len(everybody.agendas), parts)):
             pass
     seq = np.arange(len(zone)) - np.repeat(first, length)
