@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = set() if STRESS else left
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays; looking for garbage in it again and again costs one second of thirty."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _twin(item: pytest.Item) -> str:

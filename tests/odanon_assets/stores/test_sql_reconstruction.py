@@ -23,7 +23,7 @@ from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
 
-EXAMPLES = 200 if os.environ.get("ODANON_STRESS") else 15
+EXAMPLES = 200 if os.environ.get("ODANON_STRESS") else 6
 CENTRE = 45.75, 4.85
 DAYS = [date(2026, 3, 30) + timedelta(days=n) for n in range(4)]  # across a month
 SINCE, UNTIL = datetime(2026, 3, 30, tzinfo=UTC), datetime(2026, 4, 9, tzinfo=UTC)
