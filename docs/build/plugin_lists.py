@@ -23,6 +23,8 @@ _STAGES = {
     "store": "Stores",
     "engine": "Engines",
     "notify": "Notifiers",
+    "calibrate": "Calibrators of demand",
+    "place": "Placers of demand",
 }
 _PLUGINS = """Every plugin that comes with odanon, as `odanon plugins` lists it. A product file names one with its parameters beside it:
 `zoning: {plugin: h3, resolution: 8}`. Writing one: [plugins](../plugins/README.md)."""

@@ -1,6 +1,7 @@
 """Folders made from releases: each lives exactly as long as every release that it was made from (PRIVACY rule 22).
 
     derived/<product>/<name>/figures.json    `releases` names what the tables beside it were made from
+    demand/<product>/<name>/figures.json     the same of what is not for readers, in a folder that others cannot enter
     work/.exports/<digest of the place>.json the same for a folder elsewhere, and the digests of its files
 
 Whoever purges or replaces a window first withdraws what was made from it, and holds the lock until the store has
@@ -25,14 +26,19 @@ from odanon_assets.stores.interface import Act, Store
 
 RECORD = "figures.json"
 LOCK = "derived"
+PUBLIC, RESTRICTED = "derived", "demand"
 _ANY_DAY = r"\d{8}"
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What was made from releases: the folders under a data root, and those that were exported from there."""
+    """What was made from releases: the folders under a data root, and those that were exported from there.
+
+    `home` says where new ones are made; whoever withdraws reaches all.
+    """
 
     root: Path
+    home: str = PUBLIC
 
     def folder(self, product: str, name: str) -> Path:
         """Where one of a product's folders lies, whether it exists or not."""
@@ -44,6 +50,9 @@ class Derived:
 
         The block writes the RECORD that names them under `releases`.
         """
+        self._home.mkdir(parents=True, exist_ok=True)
+        if self.home != PUBLIC:
+            self._home.chmod(0o700)
         with ExitStack() as held, new_folder(self.folder(product, name), self._home) as draft:
             yield draft
             held.enter_context(self.locked())
@@ -92,10 +101,14 @@ class Derived:
 
     @property
     def _home(self) -> Path:
-        return self.root / "derived"
+        return self.root / self.home
+
+    @property
+    def _homes(self) -> list[Path]:
+        return [self.root / name for name in (PUBLIC, RESTRICTED)]
 
     def _folders(self) -> list[Path]:
-        return sorted(path for path in self._home.glob("[!.]*/[!.]*") if path.is_dir())
+        return sorted(path for home in self._homes for path in home.glob("[!.]*/[!.]*") if path.is_dir())
 
     def _notes(self) -> list[Path]:
         return sorted((self.root / "work" / ".exports").glob("*.json"))
@@ -107,11 +120,12 @@ class Derived:
         write_text(self.root / "work" / ".exports" / name, to_json(told))
 
     def _withdraw(self, product: str, gone: Callable[[str], bool]) -> None:
-        sweep(self._home)
+        for home in self._homes:
+            sweep(home)
         for folder in self._folders():
             releases = made_from(folder)
             if any(map(gone, releases)) if releases is not None else folder.parent.name == product:
-                remove_folder(folder, self._home)
+                remove_folder(folder, folder.parents[1])
         for note in self._notes():
             told = json.loads(note.read_text())
             if any(map(gone, told["releases"])):

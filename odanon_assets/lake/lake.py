@@ -25,8 +25,8 @@ _FIGURES_STAY = ("metrics", "released")
 _TRIAL = "trial"
 _OF_ALL = ("released",)  # what trials read and never write
 _IN_TRIALS = {"published": "judged"}  # nothing of a trial is published, nor called so
-# Folders of the root under which unfinished work lies, that of runs and that of what is made for readers.
-_SCRATCH = ("work", "published", "derived")
+# Folders of the root under which unfinished work lies: that of runs, and that of what is made from releases.
+_SCRATCH = ("work", "published", "derived", "demand")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from odanon.errors import OdanonError
 from odanon.product import Product
 from odanon.product.windows import is_longer
 from odanon_assets.platform.assets import product_assets, window_assets
-from odanon_assets.platform.derived_assets import month_asset, month_job, segment_asset
+from odanon_assets.platform.derived_assets import demand_assets, demand_job, month_asset, month_job, segment_asset
 from odanon_assets.platform.resources import product_resources
 from odanon_assets.platform.schedules import product_job, product_schedule, window_job
 from odanon_assets.platform.sensors import (
@@ -47,10 +47,11 @@ def build_definitions(products: list[Product], broken: Mapping[Path, str] | None
             for product in products
             for made in (product_assets, window_assets if is_longer(product) else month_asset)
         ]
+        assets += [made for product in products for made in demand_assets(product)]
     segments = [segment_asset(product) for product in products if product.segmented]
     return Definitions(
         assets=[*assets, *segments, *(_shown(path, sentence) for path, sentence in broken.items())],
-        jobs=[*jobs.values(), *longer.values()],
+        jobs=[*jobs.values(), *longer.values(), *map(demand_job, (each for each in products if each.demand))],
         schedules=[made for made in schedules if made is not None],
         sensors=[
             *(made for made in arrivals if made is not None),

@@ -1,4 +1,4 @@
-"""Assets made from what the days of a product have published: its months, and what the days show by segment.
+"""Assets made from what a product has published: its months, what its days show by segment, and travellers where its file names a demand file.
 
 Segments are protected together, so none can be run alone: their asset is not executable. The run that publishes a day
 reports a partition for every segment that the day shows.
@@ -31,8 +31,11 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from odanon.errors import OdanonError, OutageError
 from odanon.product import Product
+from odanon_assets.demand.figures import figures_of, meanings
+from odanon_assets.demand.month import Part, demand_folder, make_demand
 from odanon_assets.derived.months import make_month, month_folder
 from odanon_assets.derived.segments import Shown, shown_segments
+from odanon_assets.lake.places import default_root
 from odanon_assets.platform.metadata import owners
 from odanon_assets.platform.partitions import asset_key, monthly, windows
 from odanon_assets.platform.recovery import leave_to_people
@@ -45,6 +48,21 @@ _WHEN_COMPLETE = AutomationCondition.eager().without(AutomationCondition.in_late
 _REFUSED = re.compile(r"[%|,\[\]\x00-\x1f\x7f-\x9f]|\.(?=\.\.)")
 _EMPTY = "%"  # no other label becomes this
 _LONGEST = 200  # what PostgreSQL can index is not much more than ten times this
+_PARTS: dict[Part, tuple[str, str]] = {  # what each is made from, and what it is
+    "demand_agents": (
+        "published",
+        "People of a census with days of survey respondents, weighted so that they travel when published trips do.",
+    ),
+    "demand_places": ("demand_agents", "Zones of all their activities, drawn by the published matrices."),
+    "demand_metrics": (
+        "demand_places",
+        "How well they fit what they were made from, and the files for transport models.",
+    ),
+}
+_NOT_PUBLIC = (
+    "Made from published tables alone and from the census and survey that the demand file names. Agents copy agendas of survey"
+    " respondents: the result is not anonymous, is not published, and goes with the releases that it was made from."
+)
 
 
 def month_asset(product: Product) -> AssetsDefinition:
@@ -90,6 +108,67 @@ def month_job(product: Product) -> UnresolvedAssetJobDefinition:
         tags={"product": product.product},
         description=f"Monthly sums and typical working day of {product.title}.",
     )
+
+
+def demand_assets(product: Product) -> list[AssetsDefinition]:
+    """Agents, their places, and how well they fit; none for a product without a demand file."""
+    return [_asset(product, part) for part in _PARTS] if product.demand is not None else []
+
+
+def demand_job(product: Product) -> UnresolvedAssetJobDefinition:
+    """The job of the three together."""
+    return define_asset_job(
+        name=f"{product.slug}_demand",
+        selection=[asset_key(product, part) for part in _PARTS],
+        tags={"product": product.product},
+        description=f"Travellers of the months of {product.title}.",
+    )
+
+
+def _asset(product: Product, part: Part) -> AssetsDefinition:
+    upstream, what = _PARTS[part]
+    key = asset_key(product, upstream)
+    # Of the first and last month a product may have some days only.
+    by_time = TimeWindowPartitionMapping(allow_nonexistent_upstream_partitions=True)
+
+    @asset(
+        key=asset_key(product, part),
+        deps=[AssetDep(key, partition_mapping=by_time) if upstream == "published" else key],
+        partitions_def=monthly(product),
+        automation_condition=_WHEN_COMPLETE,
+        group_name=product.slug,
+        owners=owners(product),
+        kinds={"python", "parquet"},
+        tags={"product": product.product, "access": "restricted"},
+        pool=POOL,
+        description="\n\n".join(
+            [what, _NOT_PUBLIC, "Figures: " + "; ".join(meanings(part)) + ".", f"Product: {product.title}."]
+        ),
+    )
+    def made(context: AssetExecutionContext) -> MaterializeResult:
+        first = date.fromisoformat(context.partition_key)
+
+        def progress(stage: str, done: int, of: int) -> None:
+            if done in (0, of):
+                context.log.info(f"{stage}: {'done' if done == of else 'begun'}")
+
+        try:
+            told = make_demand(default_root(), product, first, open_store(product), part, progress)
+        except OdanonError as error:
+            if not isinstance(error, OutageError):
+                leave_to_people(context.instance, context.run_id)
+            raise
+        folder = demand_folder(default_root(), product, first)
+        notes = told["inputs"]["od"].get("published", {}).get("notes", [])
+        return MaterializeResult(
+            metadata={
+                **figures_of(part, told),
+                **({"notes": MetadataValue.md("\n".join(f"- {note}" for note in notes))} if notes else {}),
+                "folder": MetadataValue.path(str(folder)),
+            }
+        )
+
+    return made
 
 
 def segment_asset(product: Product) -> AssetSpec:

@@ -201,11 +201,11 @@ def lost_run_sensor() -> SensorDefinition:
 
 
 def month_sensor() -> SensorDefinition:
-    """Lets the conditions of the monthly tables act."""
+    """Lets the conditions of what is made from months act."""
     return AutomationConditionSensorDefinition(
         name="months",
         target=AssetSelection.all(),
         default_status=_RUNNING,
         minimum_interval_seconds=60,
-        description="Makes a month's tables once all its days are published.",
+        description="Makes a month's tables, and its travellers, once all its days are published.",
     )

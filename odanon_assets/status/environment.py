@@ -14,7 +14,7 @@ from odanon_assets.checks.delivery import days_read
 from odanon_assets.lake.places import default_root
 from odanon_assets.stores.choice import open_store
 
-_FILES = ("path", "table", "antennas")  # parameters that name a file
+_FILES = ("path", "table", "antennas", "demand")  # parameters that name a file
 
 
 def missing(product: Product) -> Iterator[str]:

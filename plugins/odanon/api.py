@@ -16,6 +16,11 @@ from odanon import registry
 from odanon.anonymizers.anonymizer import ALL_LIMITS, LIMITS, Anonymizer
 from odanon.checking import CheckedDay, Verdict
 from odanon.client.publications import Publications, PublishedProduct, open
+from odanon.demand.calibrators.result import Calibrated
+from odanon.demand.calibrators.system import System
+from odanon.demand.matrices import Matrices
+from odanon.demand.placers.agenda import Agenda
+from odanon.demand.placers.placer import Travellers
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
 from odanon.hierarchies.named import hierarchy, over_rows
@@ -32,6 +37,7 @@ from odanon.notify.alert import Alert
 from odanon.plugin import Duration, parameter, parameters_of, plugin
 from odanon.protocols import (
     Anonymizes,
+    Calibrator,
     DayCheck,
     Engine,
     HierarchyBuilder,
@@ -41,6 +47,7 @@ from odanon.protocols import (
     Metric,
     Notifier,
     OdSource,
+    Placer,
     Source,
     StayDetector,
     TellsState,
@@ -54,10 +61,13 @@ from odanon.tables.guess import called_as_counts
 __all__ = [
     "ALL_LIMITS",
     "LIMITS",
+    "Agenda",
     "Alert",
     "Anonymizer",
     "Anonymizes",
     "Areas",
+    "Calibrated",
+    "Calibrator",
     "CheckedDay",
     "DayCheck",
     "DeliveredFile",
@@ -70,12 +80,14 @@ __all__ = [
     "KnowsEveryTile",
     "KnowsPeople",
     "ListsFiles",
+    "Matrices",
     "Metric",
     "Notifier",
     "ODMatrix",
     "OdSource",
     "OdanonError",
     "OutageError",
+    "Placer",
     "Promise",
     "Publications",
     "PublishedProduct",
@@ -84,10 +96,12 @@ __all__ = [
     "Released",
     "Source",
     "StayDetector",
+    "System",
     "TellsState",
     "Tiles",
     "Times",
     "TraceSource",
+    "Travellers",
     "TripSource",
     "Verdict",
     "Zoning",

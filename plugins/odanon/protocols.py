@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from odanon.checking import CheckedDay, Verdict
+    from odanon.demand.calibrators.result import Calibrated
+    from odanon.demand.calibrators.system import System
+    from odanon.demand.matrices import Matrices
+    from odanon.demand.placers.placer import Travellers
     from odanon.engines.points import Collected
     from odanon.notify.alert import Alert
     from odanon.reading.delivery import Delivery
@@ -192,6 +196,23 @@ class Notifier(Protocol):
     """Tells people of failed runs (`odanon.notifiers`)."""
 
     def notify(self, alert: "Alert") -> None: ...
+
+
+class Calibrator(Protocol):
+    """Finds how many people each group of agents stands for (`odanon.calibrators`)."""
+
+    def calibrate(self, asked: "System") -> "Calibrated":
+        """People of every group, not negative, whose trips and numbers come near the targets; the same for the same system."""
+
+
+class Placer(Protocol):
+    """Gives activities their zones (`odanon.placers`)."""
+
+    def place(self, travellers: "Travellers", matrices: "Matrices") -> "list[npt.NDArray[Any]]":
+        """For every entry of `travellers.by_agenda()`, the zones of its agents (rows) at all activities (columns, home first).
+
+        What an agent gets depends on its home, its agenda and its own random numbers alone.
+        """
 
 
 @runtime_checkable

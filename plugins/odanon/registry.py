@@ -28,6 +28,8 @@ STAGES = {
     "store": ("odanon.stores", ("open",)),
     "engine": ("odanon.engines", ("map", "shuffle")),
     "notify": ("odanon.notifiers", ("notify",)),
+    "calibrate": ("odanon.calibrators", ("calibrate",)),
+    "place": ("odanon.placers", ("place",)),
 }
 
 _open_to_others = {*STAGES}  # stages in which plugins of other packages count

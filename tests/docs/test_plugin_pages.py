@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from demand_town import write_town
 from product_example import SMALL
 from repository import REPOSITORY
 
@@ -38,6 +39,7 @@ anonymizers._ENOUGH, anonymizers._ENOUGH_LIMITED = 3, 1
 _FILE = re.compile(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FOLDER = re.compile(r"^    (odanon-[\w-]+)/\n((?:      \S+\n)+)", re.MULTILINE)
 DAY = "2026-03-02"
+DEMAND = ("calibrators", "placers")  # named by files of `odanon demand`
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -199,13 +201,25 @@ def test_all_are_listed(site: Site) -> None:
 
 
 def test_product_files_may_name_them(site: Site, tmp_path: Path) -> None:
-    named = {name: page.product for name, page in PAGES.items() if page.product}
-    assert named.keys() == PAGES.keys() - {"commands"}
+    named = {name: page.product for name, page in PAGES.items() if page.product and name not in DEMAND}
+    assert named.keys() == PAGES.keys() - {"commands", *DEMAND}
     for name, product in named.items():
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({**SMALL, "product": name, **product}))
     done = site.run("odanon", "check", *sorted(tmp_path.iterdir()))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("is fine") == len(named)
+
+
+def test_demand_files_may_name_them(site: Site, tmp_path: Path) -> None:
+    file = write_town(tmp_path)
+    named = yaml.safe_load(file.read_text()) | {
+        key: each for name in DEMAND for key, each in PAGES[name].product.items()
+    }
+    file.write_text(yaml.safe_dump(named))
+    done = site.run("odanon", "demand", "run", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "out" / "evaluation.json").read_text())["settings"]
+    assert (told["calibrate"]["plugin"], told["place"]) == ("tilt", {"plugin": "couch", "restless": 0.2})
 
 
 def write_gpx(folder: Path, people: int) -> None:
@@ -228,8 +242,8 @@ def test_a_product_of_nothing_but_tutorials_is_published(site: Site, workspace: 
     write_gpx(workspace / "tracks", people=80)
     (workspace / "spool").mkdir()
     content: dict[str, Any] = {**SMALL}
-    for page in PAGES.values():
-        content |= page.product
+    for name in PAGES.keys() - {*DEMAND}:
+        content |= PAGES[name].product
     content |= {
         "source": {"plugin": "gpx", "path": str(workspace / "tracks")},
         "zoning": {"plugin": "degrees", "per_degree": 50, "bounds": [4.6, 45.5, 5.1, 46.0]},

@@ -16,7 +16,7 @@ from odanon.client.plots import draw_departures, draw_profile
 from odanon.errors import OdanonError
 from odanon.model.when import When, clock_of, month_of
 from odanon.model.when.clock import span_of
-from odanon.reconstruct.readings import AUTO, EVEN
+from odanon.reconstruct.readings import AUTO, EVEN, WEIGHT_COLUMNS
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Moment: TypeAlias = str | date  # or an instant, which is a date too
 _ORDER = ["time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind"]
+_WEIGHED = ["time_bin", "reading", "side", "zone_id"]
 _CATALOGUE = (
     "SELECT product, count(*) AS windows, min(window_start) AS first, max(window_start) AS last"
     " FROM windows WHERE status = 'published' GROUP BY product ORDER BY product"
@@ -118,12 +119,15 @@ class PublishedProduct:
 
     def zones(self, window: Moment | None = None) -> "GeoDataFrame":
         """The zones that the rows of a window name, with their outlines."""
-        import geopandas
-        import shapely
+        return self._drawn("zones", "zone_id", window)
 
-        rows = self._rows("zones", window).sort_values("zone_id", ignore_index=True)
-        outlines = [bytes.fromhex(each) if isinstance(each, str) else bytes(each) for each in rows["geometry"]]
-        return geopandas.GeoDataFrame(rows.assign(geometry=shapely.from_wkb(outlines)), crs="EPSG:4326")
+    def tiles(self, window: Moment | None = None) -> "GeoDataFrame":
+        """The tiles with public weights that the reading `prior` of a window goes by, with their outlines; none if it has no such reading."""
+        return self._drawn("tiles", "tile", window)
+
+    def weights(self, window: Moment | None = None) -> pd.DataFrame:
+        """The weights of zones that the reading `fitted` of a window goes by; none if it has no such reading."""
+        return self._rows("weights", window)[list(WEIGHT_COLUMNS)].sort_values(_WEIGHED, ignore_index=True)
 
     def segments(self) -> list[str]:
         """The segments that rows are of; `all` are those that are not split."""
@@ -239,6 +243,15 @@ class PublishedProduct:
     def _rows(self, view: str, window: Moment | None) -> pd.DataFrame:
         """The rows of a window in a view, which is what readers may see."""
         return self._store.query(f"SELECT * FROM {view} WHERE release_id = {_quoted(self._release(window))}")
+
+    def _drawn(self, table: str, key: str, window: Moment | None) -> "GeoDataFrame":
+        """The rows of a window in a view that has outlines."""
+        import geopandas
+        import shapely
+
+        rows = self._rows(table, window).sort_values(key, ignore_index=True)
+        outlines = [bytes.fromhex(each) if isinstance(each, str) else bytes(each) for each in rows["geometry"]]
+        return geopandas.GeoDataFrame(rows.assign(geometry=shapely.from_wkb(outlines)), crs="EPSG:4326")
 
     def _release(self, window: Moment | None) -> str:
         windows = self.windows

@@ -1,8 +1,10 @@
 """The days of a travel survey as a phone would show them (003 section 4.3.4 and appendix 7.6)."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 HOME, WORK, STUDY, SHOPPING, PERSONAL = PURPOSES = ("home", "work", "study", "shopping", "personal")
@@ -74,9 +76,11 @@ def filter_agendas(trips: pd.DataFrame, min_activity_min: float = 20, min_trip_m
     leaves_again = trips["leave_min"].shift(-1).where(trips["person"].eq(trips["person"].shift(-1)))
     trips = trips.assign(lasts_min=(leaves_again - trips["arrive_min"]).fillna(float("inf")))
     names = ["purpose", "leave_min", "mode", "distance_m", "lasts_min"]
+    every = [Activity(*each) for each in zip(*(trips[name].tolist() for name in names), strict=True)]
+    firsts = np.flatnonzero(trips["person"].ne(trips["person"].shift(1)))
     rows: list[tuple[Any, ...]] = []
-    for person, day in trips.groupby("person", sort=True)[names]:
-        kept = filtered([Activity(*each) for each in day.itertuples(index=False)], min_activity_min, min_trip_m)
-        rows += [(person, seq, a.purpose, a.leave_min, a.mode, a.distance_m) for seq, a in enumerate(kept)]
-    table = pd.DataFrame(rows, columns=list(AGENDA_COLUMNS))
-    return table.astype({"person": trips["person"].dtype, "leave_min": "float64", "distance_m": "float64"})
+    for first, end in pairwise([*firsts.tolist(), len(trips)]):
+        kept = filtered(every[first:end], min_activity_min, min_trip_m)
+        rows += [(first, seq, a.purpose, a.leave_min, a.mode, a.distance_m) for seq, a in enumerate(kept)]
+    table = pd.DataFrame(rows, columns=list(AGENDA_COLUMNS)).astype({"leave_min": "float64", "distance_m": "float64"})
+    return table.assign(person=trips["person"].take(table["person"].astype("int64")).array)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from odanon.demand.system import Floats, System
+from odanon.demand.calibrators.system import Floats, System
 
 EPSILON = 1e-30  # stands for 0 in KL, whose value depends on it
 

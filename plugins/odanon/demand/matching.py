@@ -56,15 +56,21 @@ def agreement(theirs: Sequence[Ints], ours: Sequence[Ints], min_matches: int) ->
 
 def _prefixes(agents: pd.DataFrame, survey: pd.DataFrame, keys: Sequence[str]) -> tuple[list[Ints], list[Ints]]:
     """Numbers of the values of the first 0, 1, 2 ... keys together, of agents and of respondents."""
-    both = pd.concat([agents[list(keys)], survey[list(keys)]], ignore_index=True).astype("str")
-    code = np.zeros(len(both), np.int64)
+    code = np.zeros(len(agents) + len(survey), np.int64)
     theirs, ours = [code[: len(agents)]], [code[len(agents) :]]
     for key in keys:
-        value, values = pd.factorize(both[key], sort=True)
-        code = np.unique(code * len(values) + value, return_inverse=True)[1].astype(np.int64)
+        both = pd.api.types.union_categoricals([_names(agents[key]), _names(survey[key])], sort_categories=True)
+        code = np.unique(code * len(both.categories) + both.codes, return_inverse=True)[1].astype(np.int64)
         theirs.append(code[: len(agents)])
         ours.append(code[len(agents) :])
     return theirs, ours
+
+
+def _names(column: pd.Series) -> pd.Series:
+    """Values as text, each written once."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype("str").astype("category")
+    return column.cat.rename_categories(column.cat.categories.astype("str"))
 
 
 def _drawn(wanted: Ints, offered: Ints, weight: npt.NDArray[np.float64], chance: npt.NDArray[np.float64]) -> Ints:

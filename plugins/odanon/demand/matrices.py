@@ -1,7 +1,8 @@
 """Matrices of trips between zones by time step, and the chances that follow from them (003 section 5.3)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from odanon.errors import OdanonError
 
 Floats = npt.NDArray[np.float64]
+_KEPT = 60  # matrices to some power that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,12 @@ class Matrices:
             spread = np.outer(leaving + share, entering + share)
             made[step] = (1 - share) * here + share * max(here.sum(), 1.0) * spread / spread.sum()
         return made
+
+    @cached_property
+    def powers(self) -> Callable[[float, int, float], Floats]:
+        """Smoothed trips (by a share) of a step to some power; the last few are kept, since many agendas ask for the same."""
+        smoothed = lru_cache(maxsize=1)(self.smoothed)
+        return lru_cache(maxsize=_KEPT)(lambda share, step, power: smoothed(share)[step] ** power)
 
     @cached_property
     def transitions(self) -> tuple[Floats, dict[str, int]]:

@@ -38,6 +38,12 @@ def local_crs(lat: FloatArray, lon: FloatArray) -> str:
     return f"+proj=laea +lat_0={centre_lat:.3f} +lon_0={centre_lon:.3f} +datum=WGS84 +units=m"
 
 
+def utm_crs(lat: FloatArray, lon: FloatArray) -> str:
+    """The UTM zone of the middle of the points, by the name that other programs know it by."""
+    zone = int((np.mean(lon) + 180) // 6) % 60 + 1
+    return f"EPSG:{(32600 if np.mean(lat) >= 0 else 32700) + zone}"
+
+
 def resolve(crs: str, lat: FloatArray, lon: FloatArray) -> str:
     """The CRS itself, or the local one around the points for `auto`."""
     return local_crs(lat, lon) if crs == AUTO else crs

@@ -27,6 +27,12 @@ def read_layer(path: Path, id_column: str, layer: str | None = None) -> tuple[Ob
     return dissolved(rows["label"].astype("str").to_numpy(object), _in_degrees(rows), f"{path}", id_column)
 
 
+def read_drawn(path: Path, columns: list[Column], layer: str | None = None) -> tuple[pd.DataFrame, ObjectArray]:
+    """The wanted columns of all rows, and their shapes in EPSG:4326 as they are."""
+    rows = _read(path, columns, layer)
+    return rows.drop(columns=["shape", "crs"]), _in_degrees(rows)
+
+
 def dissolved(names: ObjectArray, shapes: ObjectArray, where: str, id_column: str) -> tuple[ObjectArray, ObjectArray]:
     """Sorted names and their valid polygons; shapes that share a name become one."""
     import shapely

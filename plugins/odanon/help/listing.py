@@ -20,7 +20,7 @@ from odanon.extras import MissingExtraError, is_installed, needed_by
 from odanon.offered import AMBIGUOUS, TAKEN, offered, packages
 
 GROUP = "odanon.commands"
-PANELS = ("Run and watch", "One table", "Traces", "Stores", "Plugins", "Other packages")
+PANELS = ("Run and watch", "One table", "Traces", "Stores", "Demand", "Plugins", "Other packages")
 _UNPLACED = (PANELS[-1], 0)
 
 

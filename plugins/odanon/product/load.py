@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -18,8 +18,11 @@ from odanon.product.plain_yaml import plain_yaml
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CLAIM = re.compile(r"""^product:[ \t]*["']?([^"'#\s]+)""", re.MULTILINE)
-_SECRET_KEYS = re.compile(r"(url|password|secret|token|key)$")
+_OTHER = re.compile(r"^demand:", re.MULTILINE)  # in a file that is no product
+_SECRET_KEYS = re.compile(r"(url|published|password|secret|token|key)$")
+_ADDRESSES = ("url", "published")  # of databases too
 _SCALARS = (str, int, float, bool, type(None))
+M = TypeVar("M", bound=BaseModel)
 
 
 Strangers = Mapping[str, dict[str, Any]]  # by stage, the plugin of another package with its parameters
@@ -31,13 +34,19 @@ def load_product(path: str | Path, strangers: Strangers | None = None) -> Produc
     Given `strangers`, no code of another package is run: what its plugins were set up with is taken from there. What is promised
     is still what the file says.
     """
-    path = Path(path)
-    raw = _read_yaml(path)
+    found = load_file(Path(path), Product, strangers)
+    return found if found.demand is None else found.model_copy(update={"demand": Path(path).parent / found.demand})
+
+
+def load_file(path: Path, model: type[M], strangers: Strangers | None = None) -> M:
+    """Load and validate a file of a model that is named by its first key, such as `product: NAME`."""
+    what = model.__name__.lower()
+    raw = _read_yaml(path, what)
     _refuse_literal_secrets(raw, path, ())
     try:
-        return Product.model_validate(_expand(raw, path, ()), context=strangers)
+        return model.model_validate(_expand(raw, path, ()), context=strangers)
     except ValidationError as error:
-        raise OdanonError(_sentence(path, raw, error)) from None
+        raise OdanonError(_sentence(path, raw, error, model)) from None
     except OdanonError as error:
         raise OdanonError(f"{path}: {error}") from None
     except Exception as error:  # whatever a stranger's plugin does when it is given its parameters
@@ -55,12 +64,23 @@ class Loaded:
 
 
 def product_paths(folder: str | Path) -> list[Path]:
-    """The product files of a folder by name; there must be one."""
+    """The product files of a folder by name; there must be one. Demand files that lie beside them are none."""
     folder = Path(folder)
-    paths = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+    paths = [path for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]) if not _is_demand(path)]
     if not paths:
         raise OdanonError(f"{folder}: no product files (*.yaml) here; copy pipelines/demo.yaml to start one")
     return paths
+
+
+def _is_demand(path: Path) -> bool:
+    text = _text_of(path)
+    return _OTHER.search(text) is not None and _CLAIM.search(text) is None
+
+
+def _text_of(path: Path) -> str:
+    """What a file says, whatever it is; nothing of one that cannot be read."""
+    there = path.is_file() and os.access(path, os.R_OK)
+    return path.read_text(encoding="utf-8", errors="replace") if there else ""
 
 
 def load_products(paths: Iterable[Path]) -> Loaded:
@@ -103,11 +123,7 @@ def _claim(path: Path) -> str:
     try:
         return str(_expand(_read_yaml(path).get("product", path.stem), path, ("product",)))
     except OdanonError:
-        found = (
-            _CLAIM.search(path.read_text(encoding="utf-8", errors="replace"))
-            if path.is_file() and os.access(path, os.R_OK)
-            else None
-        )
+        found = _CLAIM.search(_text_of(path))
         return found[1] if found else path.stem
 
 
@@ -115,7 +131,7 @@ def _taken(path: Path, name: str) -> OdanonError:
     return OdanonError(f"{path}: product = {name!r} is taken by another file; choose another name")
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path, what: str = "product") -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -130,7 +146,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or "not valid YAML"
         raise OdanonError(f"{path}:{where} {problem}; repair the YAML there") from None
     if not isinstance(raw, dict):
-        raise OdanonError(f"{path}: a product file is a mapping that starts with `product: NAME`")
+        raise OdanonError(f"{path}: a {what} file is a mapping that starts with `{what}: NAME`")
     return raw
 
 
@@ -161,7 +177,7 @@ def _refuse_literal_secrets(value: Any, path: Path, keys: tuple[str, ...]) -> No
             _refuse_literal_secrets(item, path, (*keys, str(key)))
     elif isinstance(value, str) and keys and _SECRET_KEYS.search(keys[-1]):
         without = _VARIABLE.sub("", value)
-        literal = keys[-1] != "url" and without != ""
+        literal = keys[-1] not in _ADDRESSES and without != ""
         if literal or re.search(r"://[^/@]*:[^/@]+@", without):
             raise OdanonError(
                 f"{path}: {'.'.join(keys)} holds a secret in plain text; put it into an environment variable"
@@ -169,21 +185,21 @@ def _refuse_literal_secrets(value: Any, path: Path, keys: tuple[str, ...]) -> No
             )
 
 
-def _sentence(path: Path, raw: dict[str, Any], error: ValidationError) -> str:
+def _sentence(path: Path, raw: dict[str, Any], error: ValidationError, model: type[BaseModel]) -> str:
     """The first mistake as one sentence; the number of further ones at the end."""
     errors = error.errors()
     first = errors[0]
     keys = [str(key) for key in first["loc"]]
     found, value = _value_at(raw, keys)
-    shown = f" = {value!r}" if found and isinstance(value, _SCALARS) and "url" not in keys else ""
+    shown = f" = {value!r}" if found and isinstance(value, _SCALARS) and not {*_ADDRESSES} & {*keys} else ""
     more = f" ({len(errors) - 1} more mistakes in this file)" if len(errors) > 1 else ""
-    told = registry.explain(first, _known_keys(raw, keys[:-1]) if first["type"] in registry.UNKNOWN_KEY else ())
-    return f"{path}: {'.'.join(keys) or 'product file'}{shown}: {told}{more}"
+    told = registry.explain(first, _known_keys(model, raw, keys[:-1]) if first["type"] in registry.UNKNOWN_KEY else ())
+    return f"{path}: {'.'.join(keys) or f'{model.__name__.lower()} file'}{shown}: {told}{more}"
 
 
-def _known_keys(raw: Any, keys: list[str]) -> list[str]:
-    """The keys that may stand at a place of a product file."""
-    model: type[BaseModel] | None = Product
+def _known_keys(whole: type[BaseModel], raw: Any, keys: list[str]) -> list[str]:
+    """The keys that may stand at a place of a file."""
+    model: type[BaseModel] | None = whole
     for key in keys:
         if not key.isdigit():  # the entries of a list share their model
             field = model.model_fields.get(key) if model else None

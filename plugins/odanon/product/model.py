@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, time, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -297,6 +298,11 @@ class Product(Section):
     metrics: list[Metric] = Field(min_length=1, description="what is measured of a release")
     checks: Checks = Checks()
     publish: Publish = Field(default_factory=Publish)
+    demand: Path | None = Field(
+        None,
+        description="file of `odanon demand`, from the folder of this file on: travellers are made from every month that is published;"
+        " they are not published",
+    )
     retention: Duration | None = Field(
         None,
         description="person-level data and pseudonym keys of days older than this are deleted by"

@@ -13,8 +13,9 @@
   const shapes = Object.keys(marks);
   // Colour and shape of a series: eight colours, then the same ones with another shape.
   odanon.look = (i) => ({ colour: hues[i % hues.length], shape: shapes[Math.floor(i / hues.length) % shapes.length] });
-  const mark = (series, x, y) => {
-    const node = marks[series.shape](x, y);
+  const mark = (series, x, y, size = 1) => {
+    const node = marks[series.shape](0, 0);
+    node.setAttribute("transform", `translate(${x} ${y}) scale(${size})`);
     for (const [name, value] of Object.entries({ fill: series.colour, stroke: "var(--paper)", "stroke-width": 1.2 }))
       node.setAttribute(name, value);
     return node;
@@ -77,12 +78,14 @@
     const x = (v) =>
       margin.left +
       ((along(v) - along(x0) + pad) / (along(x1) - along(x0) + 2 * pad)) * (width - margin.left - margin.right);
-    const [low, high] = [y0 / 1.15, y1 * 1.15];
-    const y = (v) =>
-      margin.top + (1 - Math.log(v / low) / Math.log(high / low)) * (height - margin.top - margin.bottom);
-    const words = spec.series.map(
-      (s) => `${s.name}: ${s.points.map((p) => `${spec.formatX(p[0])} → ${spec.formatY(p[1])}`).join(", ")}`,
-    );
+    const [low, high] = spec.linearY ? [0, y1 * 1.05 || 1] : [y0 / 1.15, y1 * 1.15];
+    const up = (v) => (spec.linearY ? v / high : Math.log(v / low) / Math.log(high / low));
+    const y = (v) => margin.top + (1 - up(v)) * (height - margin.top - margin.bottom);
+    const words = spec.words
+      ? [spec.words]
+      : spec.series.map(
+          (s) => `${s.name}: ${s.points.map((p) => `${spec.formatX(p[0])} → ${spec.formatY(p[1])}`).join(", ")}`,
+        );
     const picture = svg("svg", {
       viewBox: `0 0 ${width} ${height}`,
       width,
@@ -90,13 +93,15 @@
       role: "img",
       "aria-label": `${spec.name}. ${words.join("; ")}`,
     });
-    for (const value of logTicks(low, high)) {
+    for (const value of spec.linearY ? ticks(low, high, 5) : logTicks(low, high)) {
       picture.append(
         svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: "grid" }),
         svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)),
       );
     }
-    for (const value of spec.logX ? decades(x0, x1) : ticks(x0, x1, 5))
+    const every = Math.ceil((50 * (spec.ticksX || []).length) / (width - margin.left - margin.right));
+    const beside = spec.ticksX && spec.ticksX.filter((value, i) => i % every === 0 && x(value) >= margin.left);
+    for (const value of beside || (spec.logX ? decades(x0, x1) : ticks(x0, x1, 5)))
       picture.append(
         svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)),
       );
@@ -110,6 +115,20 @@
       }),
       svg("text", { x: (margin.left + width - margin.right) / 2, y: height - 4, class: "middle title" }, spec.x),
     );
+    if (spec.diagonal) {
+      const ends = [Math.max(x0, low), Math.min(x1, high)];
+      if (ends[0] < ends[1])
+        picture.append(
+          svg("line", {
+            x1: x(ends[0]),
+            x2: x(ends[1]),
+            y1: y(ends[0]),
+            y2: y(ends[1]),
+            class: "axis",
+            "stroke-dasharray": "5 4",
+          }),
+        );
+    }
     for (const series of spec.series) {
       const path = [...series.points].sort((a, b) => a[0] - b[0]);
       if (spec.joined && path.length > 1) {
@@ -124,7 +143,7 @@
         );
       }
       path.forEach((p) => {
-        const dot = mark(series, x(p[0]), y(p[1]));
+        const dot = mark(series, x(p[0]), y(p[1]), p[4] || spec.dot);
         dot.dataset.series = series.name;
         dot.addEventListener("pointermove", (event) =>
           odanon.tip.show(
@@ -141,8 +160,9 @@
     host.replaceChildren(picture);
   };
 
-  // spec: name, x, y (axis titles; y is logarithmic), series [{name, colour, shape, points: [[x, y, extra lines, class of a ring]]}],
-  // formatX, formatY; optional joined and logX.
+  // spec: name, x, y (axis titles; y is logarithmic), series [{name, colour, shape, points: [[x, y, extra lines, class of a ring, size of its
+  // dot]]}], formatX, formatY; optional joined, logX, linearY (from 0 on), ticksX, diagonal (a line where both axes are alike), dot (size of
+  // all dots), words (in place of all points, for those who cannot see them).
   odanon.lines = (host, spec) => {
     let width = 0;
     const fit = () => {

@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear, minimize
 from odanon.demand.calibrators.ipu import Ipu, one_pass
 from odanon.demand.calibrators.least_squares import LeastSquares
 from odanon.demand.calibrators.raking import Raking
-from odanon.demand.system import System, system
+from odanon.demand.calibrators.system import System, system
 from odanon.errors import OdanonError
 
 # Ye et al.: two types of households, three of persons; eight households.

@@ -12,8 +12,9 @@ from odanon.demand.matrices import Matrices
 from odanon.demand.placers.agenda import Agenda, tree_order
 from odanon.demand.placers.forward import LinkedForward, NaiveForward
 from odanon.demand.placers.linked import FactorGraph, LinkedMcmc
-from odanon.demand.placers.placer import Placer, Travellers
+from odanon.demand.placers.placer import Travellers
 from odanon.errors import OdanonError
+from odanon.protocols import Placer
 
 MANY = 40_000
 HWH = Agenda(("work", "home"), (0, 1))

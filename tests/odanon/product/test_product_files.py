@@ -232,3 +232,13 @@ def test_the_schema_in_the_repository_is_current_and_accepts_the_demo() -> None:
 def test_where_no_plugin_of_others_runs_a_parameter_is_not_taken_for_what_one_can_do() -> None:
     stranger = Stranger({"timed": False, "verifiable": False, "level": 3})
     assert (stranger.timed, stranger.verifiable, stranger.level) == (True, True, 3)
+
+
+def test_a_demand_file_is_found_from_the_product_file_and_is_no_product(tmp_path: Path) -> None:
+    path = write(tmp_path, demand="mine-demand.yaml")
+    (tmp_path / "mine-demand.yaml").write_text("# travellers\ndemand: mine\nseed: 7\n")
+    (tmp_path / "broken.yaml").write_text("title: of no product\n")
+    assert load_product(path).demand == tmp_path / "mine-demand.yaml"
+    loaded = load_products(product_paths(tmp_path))
+    assert [product.product for product in loaded.products] == ["demo"]
+    assert [broken.name for broken in loaded.broken] == ["broken.yaml"]

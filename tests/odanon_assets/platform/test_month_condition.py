@@ -22,11 +22,11 @@ WORKING: dict[str, Any] = {
 }
 
 
-def asked(product: Product, days: list[date]) -> set[str]:
+def asked(product: Product, days: list[date], asset: str = "monthly") -> set[str]:
     """The months that are asked for when the last of these days is published."""
     definitions = build_definitions([product])
     instance = DagsterInstance.ephemeral()
-    published, monthly = AssetKey(["small", "published"]), AssetKey(["small", "monthly"])
+    published, monthly = AssetKey(["small", "published"]), AssetKey(["small", asset])
     for day in days[:-1]:
         instance.report_runless_asset_event(AssetMaterialization(published, partition=str(day)))
     first = evaluate_automation_conditions(definitions, instance)
@@ -54,3 +54,9 @@ def test_a_day_off_is_refused_in_a_sentence(workspace: Path) -> None:
     product = small_product(workspace, **WORKING)
     with pytest.raises(OdanonError, match="calendar says they are days off"):
         list(run_days(product, [date(2026, 3, 6)], resume=False))
+
+
+def test_travellers_are_asked_for_with_the_last_day_of_a_month(workspace: Path) -> None:
+    product = small_product(workspace, demand="town.yaml")
+    assert asked(product, MARCH, "demand_metrics") == {"2026-03-01"}
+    assert asked(product, MARCH[:-1], "demand_agents") == set()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from odanon.demand.calibrators.result import Calibrated
-from odanon.demand.system import Floats, System
+from odanon.demand.calibrators.system import Floats, System
 from odanon.plugin import parameter, plugin
 
 

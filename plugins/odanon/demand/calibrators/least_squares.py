@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 
 from odanon.demand.calibrators.newton import descended
 from odanon.demand.calibrators.result import Calibrated
-from odanon.demand.system import Floats, System
+from odanon.demand.calibrators.system import Floats, System
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 
@@ -26,6 +25,8 @@ class LeastSquares:
         That is the gradient of a convex function which is quadratic wherever the same groups are empty, so that Newton's
         method ends at its minimum after finitely many steps.
         """
+        from scipy import sparse
+
         ratio, rows, n = self.beta / self.alpha, asked.rows, asked.persons
         y = np.zeros(len(asked.target))
         for step in range(1, self.rounds + 1):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odanon.demand.system import Floats
+from odanon.demand.calibrators.system import Floats
 
 
 def descended(value: Callable[[Floats], float], y: Floats, way: Floats, slope: Floats) -> Floats:

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
-from scipy.special import expit
 
 from odanon.demand.calibrators.newton import descended
 from odanon.demand.calibrators.result import Calibrated
-from odanon.demand.system import Floats, System
+from odanon.demand.calibrators.system import Floats, System
 from odanon.errors import OdanonError
 from odanon.plugin import parameter, plugin
 
@@ -28,6 +26,8 @@ class Raking:
 
     def calibrate(self, asked: System) -> Calibrated:
         """Newton's method on the multipliers y: c = F(A'y), and the dual function is convex."""
+        from scipy import sparse
+
         rows, n, target = asked.rows, asked.persons, asked.target
         y, scale = np.zeros(len(target)), max(1.0, float(np.abs(target).max()))
         for step in range(1, self.rounds + 1):
@@ -46,6 +46,8 @@ class Raking:
 
     def _functions(self, s: Floats) -> tuple[Floats, Floats, Floats]:
         """F, its slope, and the function whose slope it is."""
+        from scipy.special import expit
+
         if self.distance == "quadratic":
             c = np.maximum(0.0, 1.0 + s)  # nobody is there less than not at all
             return c, (c > 0).astype(np.float64), np.where(c > 0, s + 0.5 * s * s, -0.5)

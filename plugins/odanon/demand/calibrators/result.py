@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odanon.demand.system import Floats, Ints, System
+from odanon.demand.calibrators.system import Floats, Ints, System
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """All places of an agenda together, by a product over its trips (003 section 5.3.2)."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from odanon.demand.placers.agenda import Agenda, Exponent, Pair
 from odanon.demand.placers.exact import Floats, places_of
 from odanon.demand.placers.placer import Ints, Travellers
 from odanon.plugin import parameter, plugin
-
-_KEPT = 60  # matrices to some power that are kept
 
 
 @plugin
@@ -38,8 +36,7 @@ class FactorGraph:
     warm_up: int = parameter(50, "rounds of Gibbs sampling for agendas whose places close a loop", ge=1)
 
     def place(self, travellers: Travellers, matrices: Matrices) -> list[Ints]:
-        trips = matrices.smoothed(self.unseen)
-        powers = lru_cache(maxsize=_KEPT)(lambda step, power: trips[step] ** power)
+        powers = partial(matrices.powers, self.unseen)
         return _placed(travellers, lambda agenda: _products(agenda, self.exponent, powers, None), self.warm_up)
 
 

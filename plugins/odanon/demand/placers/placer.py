@@ -1,12 +1,11 @@
-"""What is placed: agents with a home and an agenda, and the matrices that say where trips go."""
+"""What is placed: agents with a home and an agenda."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from odanon.demand.matrices import Matrices
+from odanon.demand.draws import nth
 from odanon.demand.placers.agenda import Agenda
 
 Ints = npt.NDArray[np.int64]
@@ -31,9 +30,6 @@ class Travellers:
             if agenda.steps and edges[number] < edges[number + 1]
         ]
 
-
-class Placer(Protocol):
-    """A plugin of `odanon.placers`."""
-
-    def place(self, travellers: Travellers, matrices: Matrices) -> list[Ints]:
-        """For every entry of `travellers.by_agenda()`, the zones of its agents (rows) at all activities (columns, home first)."""
+    def chances(self, who: Ints, number: int) -> npt.NDArray[np.float64]:
+        """The random number, in [0, 1), of a draw of some agents: the same whoever else is placed."""
+        return nth(self.own[who], number)

@@ -1,13 +1,16 @@
 """What calibration solves: groups of agents who are alike, and the numbers of trips and people that they must add up to (003 section 4.4)."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
 
 from odanon.errors import OdanonError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -17,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 class System:
     """Persons x >= 0 of groups with A x = b: first a row for every time step (trips), then one for every profile (people)."""
 
-    rows: sparse.csr_array  # A
+    rows: "sparse.csr_array"  # A
     persons: Floats  # n: people of each group before calibration
     target: Floats  # b
     steps: int  # how many rows are time steps
@@ -40,6 +43,8 @@ def system(trips_by_step: npt.NDArray[np.int64], profile: Ints, weight: Floats, 
     `trips_by_step` has a row for each agent; `shares` is the part of all trips that each step is to have. The number of trips of all
     agents is kept, and so is the number of people of every profile.
     """
+    from scipy import sparse
+
     if len(shares) != trips_by_step.shape[1] or not np.isclose(shares.sum(), 1):
         raise OdanonError("the shares of the time steps must be one a step and add up to 1; check the matrices")
     keys = pd.DataFrame(trips_by_step).assign(profile=profile)
