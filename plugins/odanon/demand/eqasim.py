@@ -19,14 +19,18 @@ ids of census rows and of survey respondents. Times of arrival, and so the start
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow.csv import WriteOptions, write_csv
 
 from odanon.demand.timed import NONE, Days, Travellers
 from odanon.geo.crs import AUTO
 
+_PLAIN = WriteOptions(include_header=False, delimiter=";", quoting_style="needed")  # text is quoted, numbers are not
 TABLES = ("persons", "activities", "trips")
 _PERSONS = {
     "person": "person_id",
@@ -52,14 +56,13 @@ def write(
 ) -> None:
     """Write the three tables into a folder; arguments as for the MATSim population."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {name: (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") for name in TABLES}
-    try:
+    with ExitStack() as files:
+        rows = {name: files.enter_context((folder / f"{name}.csv").open("wb")) for name in TABLES}
         for number, part in enumerate(tables(Travellers(activities, agents, zones, steps, seed, crs))):
             for name, table in part.items():
-                table.to_csv(files[name], sep=";", index=False, header=not number, lineterminator="\n")
-    finally:
-        for file in files.values():
-            file.close()
+                if not number:
+                    rows[name].write(f"{';'.join(table.columns)}\n".encode())
+                write_csv(pa.Table.from_pandas(table, preserve_index=False), rows[name], _PLAIN)
 
 
 def tables(travellers: Travellers) -> Iterator[dict[str, pd.DataFrame]]:
@@ -86,8 +89,8 @@ def _activities(days: Days, communes: pd.Series) -> pd.DataFrame:
             "end_time": _or_nothing(rows["end"]),
             "is_first": is_first,
             "is_last": is_last,
-            "x": rows["x"].map("{:.2f}".format),
-            "y": rows["y"].map("{:.2f}".format),
+            "x": rows["x"],
+            "y": rows["y"],
         }
     )
 

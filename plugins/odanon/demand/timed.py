@@ -71,7 +71,8 @@ class Travellers:
         people = self.agents.sort_values("agent", ignore_index=True)
         copies = people["copies"].to_numpy("int64")
         first_person = np.concatenate([[0], np.cumsum(copies)])
-        rows = self.activities.iloc[np.lexsort([self.activities[name] for name in ("seq", "copy", "agent")])]
+        packed = self.activities.astype(dict.fromkeys(("purpose", "mode", "zone"), "category"))
+        rows = packed.iloc[np.lexsort([packed[name] for name in ("seq", "copy", "agent")])]
         of_agent = rows["agent"].to_numpy()
         _check_known(of_agent, people["agent"].to_numpy())
         if not copies.sum():
@@ -94,7 +95,8 @@ class Travellers:
         x, y = self._ground.points(zone, at, _slots(purpose, index))
         own = words(self.seed, "times", first_person, number)[person]
         left = _departures(rows["step"].to_numpy("int64"), person, index, own, self._edges)
-        mode = _renamed(rows["mode"].astype("str").where(index > 0, "foot"), MODES, "mode")
+        mode = np.full(len(rows), "walk", object)  # where none leads, so that every row has a speed
+        mode[index > 0] = _renamed(rows["mode"][index > 0], MODES, "mode")
         end = np.where(np.append(index[1:], 0) > 0, np.append(left[1:], NONE), NONE)
         told = pd.DataFrame(
             {
@@ -148,8 +150,9 @@ class _Ground:
         self._first = np.searchsorted(zone, np.arange(len(zones) + 1))
 
     def codes(self, zones: pd.Series) -> Ints:
-        """Numbers of zones by their names."""
-        found = self._names.get_indexer(pd.Index(zones.astype("str"))).astype(np.int64)
+        """Numbers of zones by their names, which are categories."""
+        known = self._names.get_indexer(pd.Index(zones.cat.categories.astype("str")))
+        found = np.append(known, -1)[zones.cat.codes].astype(np.int64)
         if (found < 0).any():
             raise OdanonError("some activities lie in zones that the table of zones does not have; give all zones")
         return found
@@ -226,10 +229,11 @@ def _arrivals(left: Ints, end: Ints, index: Ints, mode: npt.NDArray[np.object_],
 
 
 def _renamed(values: pd.Series, names: dict[str, str], what: str) -> npt.NDArray[np.object_]:
-    made = values.astype("str").map(names)
-    if made.isna().any():
+    words = [names.get(str(word)) for word in values.cat.categories]
+    made = np.array([*words, None], object)[values.cat.codes]
+    if any(word is None for word in pd.unique(made)):
         raise OdanonError(f"each {what} of activities must be one of {', '.join(names)}; map others to these")
-    return made.to_numpy(object)
+    return made
 
 
 def _seconds(clock: str) -> int:

@@ -109,6 +109,10 @@ def test_agendas_that_too_few_respondents_have_are_given_to_nobody(prepared: Pre
         kept = prepared.respondents["agenda"].map(numbers) >= least
         share = prepared.respondents.loc[~kept, "weight"].sum() / prepared.respondents["weight"].sum()
         assert found.figures["share of weight left out"] == pytest.approx(share)
+        mean = found.figures["activities of a person"]
+        lengths = prepared.respondents["agenda"].map(prepared.agendas["agenda"].value_counts()).fillna(0)
+        for name, some in (("respondents", slice(None)), ("donors", kept)):
+            assert mean[name] == pytest.approx(np.average(lengths[some], weights=prepared.respondents["weight"][some]))
         donors = prepared.respondents["agenda"].to_numpy()[found.agents["respondent"]]
         assert (donors == found.agents["agenda"]).all()
     with pytest.raises(

@@ -51,11 +51,16 @@ def matched(
         }
     )
     weight = people["weight"].to_numpy("float64")
+    activities = np.bincount(prepared.agendas["agenda"], minlength=len(holders))[people["agenda"]]
     figures = {
         "donors": len(kept),
         "agendas": int((holders >= min_donors).sum()),
         "respondents left out": len(people) - len(kept),
         "share of weight left out": float(1 - weight[kept].sum() / weight.sum()),
+        "activities of a person": {
+            "respondents": float(np.average(activities, weights=weight)),
+            "donors": float(np.average(activities[kept], weights=weight[kept])),
+        },
         "share of agents by keys": {
             name: float((found.keys >= number).mean()) for number, name in enumerate(keys, start=1)
         },

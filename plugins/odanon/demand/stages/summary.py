@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from odanon.demand.contracts import PUBLISHED
+
 Figures = dict[str, Any]
 
 
@@ -21,6 +23,8 @@ def _prepared(told: Figures) -> Iterator[str]:
     yield f"census     {census['agents']:,} agents for {census['people']:,.0f} people in {told['zones']['zones']:,} zones"
     yield f"survey     {survey['agendas']:,} different agendas, {kept:.2f} activities a person ({asked:.2f} before the filter)"
     yield f"matrices   {od['trips']:,.0f} trips in {len(told['steps'])} steps"
+    for note in od.get(PUBLISHED, {}).get("notes", ()):
+        yield f"  note     {note}"
     for table in ("zones", "census", "survey", "od"):
         for why, rows in told[table]["left_out"].items():
             yield f"  left out {rows:,} of {table}: {_why(why)}"
@@ -36,9 +40,10 @@ def _matched(told: Figures) -> Iterator[str]:
     shares = " ".join(f"{name} {share:.0%}" for name, share in told["share of agents by keys"].items())
     yield f"donors     {told['donors']:,} respondents with {told['agendas']:,} agendas; agents agree with theirs on {shares}"
     if lost := told["respondents left out"]:
+        mean = told["activities of a person"]
         yield (
             f"  left out {lost:,} respondents, {told['share of weight left out']:.0%} of the survey's weight: fewer than min_donors have"
-            " their agenda"
+            f" their agenda; the others have {mean['donors']:.2f} activities a day, all {mean['respondents']:.2f}"
         )
     for key, agents in told["agents with a value that no donor has"].items():
         yield f"  note     {agents:,} agents have a {key} that no donor has"
