@@ -26,7 +26,7 @@ _NO_WEIGHTS = "release_id text, time_bin timestamptz, reading text, side text, z
 _NO_TILES = "release_id text, tile text, zones text[], leaving double, entering double, geometry blob"
 _NO_ZONES = (
     "release_id text, zone_id text, hierarchy text, level smallint, n_tiles bigint, area_km2 double, tiles text[],"
-    " geometry blob"
+    " geometry blob, name text"
 )
 
 
@@ -59,9 +59,13 @@ def session_over(
     if extend is not None:
         extend(session)
     if folders:
-        zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
+        files = [str(folder / "zones.parquet") for folder in folders]
+        zones = session.read_parquet(
+            files, filename=True, union_by_name=True
+        )  # those without names have no such column
         columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles"
-        zones.project(f"{_RELEASE} AS release_id, {columns}, {_shape(zones)}").create_view("zones")
+        name = "name" if "name" in zones.columns else "NULL::text AS name"
+        zones.project(f"{_RELEASE} AS release_id, {columns}, {_shape(zones)}, {name}").create_view("zones")
     else:
         session.execute(f"CREATE TABLE zones ({_NO_ZONES})")
     _view_some(session, "tiles", [folder / TILES for folder in folders], TILE_COLUMNS, _NO_TILES)

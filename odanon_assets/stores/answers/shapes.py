@@ -42,7 +42,7 @@ def read_zones(folder: Path) -> "GeoDataFrame":
     """The zones of a release as they were published."""
     import geopandas
 
-    return geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
+    return with_names(geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore"))
 
 
 def distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":

@@ -108,20 +108,29 @@ class PublishedProduct:
         """The clock that windows and time bins follow."""
         return ZoneInfo(self.manifest().get("timezone") or "UTC")
 
-    def flows(self, window: Moment | None = None) -> pd.DataFrame:
-        """The rows of the release of a window, with their times on the local clock beside the instants."""
+    def flows(self, window: Moment | None = None, names: bool = False) -> pd.DataFrame:
+        """The rows of the release of a window, with their times on the local clock beside the instants.
+
+        With `names`, what people call their zones stands beside the ids, missing where nobody says.
+        """
         rows = self._rows("flows", window).sort_values(_ORDER, ignore_index=True)
         for instant in ("time_start", "time_end"):
             clock = rows[instant].dt.tz_convert(self.timezone).dt.tz_localize(None)
             rows.insert(rows.columns.get_loc(instant) + 1, instant.replace("time", "local"), clock)
+        if names:
+            called = self._rows("zones", window).set_index("zone_id")["name"]
+            for side in ("origin", "destination"):
+                at = rows.columns.get_loc(f"{side}_zone") + 1
+                rows.insert(at, f"{side}_name", rows[f"{side}_zone"].map(called).astype("str"))
         return rows
 
     def zones(self, window: Moment | None = None) -> "GeoDataFrame":
-        """The zones that the rows of a window name, with their outlines."""
+        """The zones that the rows of a window name, with what people call them, where anybody does, and their outlines."""
         import geopandas
         import shapely
 
         rows = self._rows("zones", window).sort_values("zone_id", ignore_index=True)
+        rows.insert(rows.columns.get_loc("zone_id") + 1, "name", rows.pop("name").astype("str"))
         outlines = [bytes.fromhex(each) if isinstance(each, str) else bytes(each) for each in rows["geometry"]]
         return geopandas.GeoDataFrame(rows.assign(geometry=shapely.from_wkb(outlines)), crs="EPSG:4326")
 
