@@ -17,7 +17,7 @@
       return true;
     },
     over: (paint, view, size) => {
-      odanon.names.paint(paint, view, size, odanon.published.has);
+      odanon.names.paint(paint, view, size, odanon.published.shown());
       odanon.areas.paint(paint, view, plane, edited);
       if (tools) tools.paint(paint);
     },

@@ -2,30 +2,25 @@
 // Names of places: on the map where there is room for them, and a field that finds an area by its name.
 (() => {
   const { byId, el } = odanon;
-  const most = { found: 12, labels: 80 };
+  const most = { found: 12, labels: 80, letters: 18 }; // letters: of a line on the map
   const font = "500 12px system-ui, sans-serif";
-  const height = 16;
+  const height = 14;
 
   // --- finding ---
-  const plain = (text) =>
-    text
-      .normalize("NFD")
-      .replace(/\p{M}/gu, "")
-      .toLowerCase()
-      .trim();
+  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().trim();
   let places = []; // {zone, label, name, id}
   const load = ({ zones }) => {
-    const times = new Map();
-    zones.forEach((zone) => times.set(zone.name, (times.get(zone.name) || 0) + 1));
-    places = zones
-      .filter((zone) => zone.name)
-      .map((zone) => ({
-        zone,
-        label: times.get(zone.name) > 1 ? odanon.fullName(zone) : zone.name,
-        name: plain(zone.name),
-        id: plain(zone.id),
-      }));
+    const ids = new Map();
+    const named = zones.filter((zone) => zone.name);
+    named.forEach(({ name, id }) => ids.set(name, (ids.get(name) || new Set()).add(id)));
+    places = named.map((zone) => ({
+      zone,
+      label: ids.get(zone.name).size > 1 ? odanon.fullName(zone) : zone.name,
+      name: plain(zone.name),
+      id: plain(zone.id),
+    }));
     byId("find-choice").hidden = !places.length;
+    byId("table").classList.toggle("named", places.length > 0);
     byId("find").value = "";
     byId("places").replaceChildren();
   };
@@ -57,34 +52,53 @@
       decide();
       return;
     }
-    const options = search(text).slice(0, most.found);
-    byId("places").replaceChildren(...options.map(({ label }) => el("option", { value: label })));
+    const labels = new Set(search(text).map(({ label }) => label)); // an area may have several outlines
+    const options = [...labels].slice(0, most.found).map((label) => el("option", { value: label }));
+    byId("places").replaceChildren(...options);
   });
   byId("find").addEventListener("keydown", (event) => {
     if (event.key === "Enter") decide();
   });
 
   // --- on the map ---
-  const widths = new Map();
-  const widthOf = (pen, text) => {
-    if (!widths.has(text)) widths.set(text, pen.measureText(text).width);
-    return widths.get(text);
+  const measured = new Map();
+  // The lines of a name and half the width of each.
+  const linesOf = (pen, name) => {
+    if (!measured.has(name)) {
+      const lines = [""];
+      for (const word of name.split(" ")) {
+        const longer = `${lines.at(-1)} ${word}`.trim();
+        if (longer.length <= most.letters || !lines.at(-1)) lines[lines.length - 1] = longer;
+        else lines.push(word);
+      }
+      measured.set(
+        name,
+        lines.map((text) => ({ text, half: pen.measureText(text).width / 2 })),
+      );
+    }
+    return measured.get(name);
+  };
+  // Areas on the map whose middle is not in a smaller one that is shown, too: there, its name would stand on another area.
+  let open = { of: null, zones: [] };
+  const uncovered = (shown) => {
+    if (open.of !== shown) {
+      const zones = [...shown.keys()].map((zone) => odanon.published.data().zones[zone]);
+      const small = zones.filter((zone) => zone.x !== null).sort((a, b) => a.km2 - b.km2);
+      const grid = odanon.grid(small, small.length ? odanon.boxAround(small) : [0, 0, 1, 1]);
+      const isTop = (zone) =>
+        !grid.at(zone.x, zone.y).some((at) => at.km2 < zone.km2 && odanon.inside(at, zone.x, zone.y));
+      open = { of: shown, zones: small.filter((zone) => zone.name && isTop(zone)).reverse() };
+    }
+    return open.zones;
   };
   const meet = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
   // Names of areas that hold them whole, the largest areas on the screen first, none over another.
-  const paint = (pen, view, size, isShown) => {
+  const paint = (pen, view, size, shown) => {
+    if (!places.length) return 0;
     pen.font = font;
-    const wide = (zone) => (zone.box[2] - zone.box[0]) * view.scale;
-    const candidates = places
-      .map(({ zone }) => zone)
-      .filter(
-        (zone) =>
-          isShown(zone.index) &&
-          zone.x !== null &&
-          (zone.box[3] - zone.box[1]) * view.scale > height &&
-          wide(zone) > 3 * zone.name.length, // no letter is narrower; measuring takes longer
-      )
-      .sort((a, b) => b.km2 - a.km2 || a.index - b.index);
+    const candidates = uncovered(shown).filter(
+      ({ box }) => (box[3] - box[1]) * view.scale > height && (box[2] - box[0]) * view.scale > height,
+    );
     const taken = [];
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -96,14 +110,21 @@
       if (taken.length >= most.labels) break;
       const [x, y] = [zone.x * view.scale + view.x, zone.y * view.scale + view.y];
       if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
-      const half = widthOf(pen, zone.name) / 2;
-      const reach = half / view.scale;
-      if (!odanon.inside(zone, zone.x - reach, zone.y) || !odanon.inside(zone, zone.x + reach, zone.y)) continue;
-      const box = [x - half - 3, y - height / 2, x + half + 3, y + height / 2];
+      const lines = linesOf(pen, zone.name).map((line, i, all) => ({
+        ...line,
+        down: (i - (all.length - 1) / 2) * height,
+      }));
+      const holds = ({ half, down }) =>
+        [-half, half].every((right) => odanon.inside(zone, zone.x + right / view.scale, zone.y + down / view.scale));
+      if (!lines.every(holds)) continue;
+      const [half, tall] = [Math.max(...lines.map((line) => line.half)) + 3, (lines.length * height) / 2];
+      const box = [x - half, y - tall, x + half, y + tall];
       if (taken.some((other) => meet(other, box))) continue;
       taken.push(box);
-      pen.strokeText(zone.name, x, y);
-      pen.fillText(zone.name, x, y);
+      for (const { text, down } of lines) {
+        pen.strokeText(text, x, y + down);
+        pen.fillText(text, x, y + down);
+      }
     }
     return taken.length;
   };

@@ -124,7 +124,7 @@
       return data;
     },
     data: () => data,
-    has: (zone) => byZone.has(zone),
+    shown: () => byZone,
     show: (map) => {
       if (!data) return;
       const asked = view();
