@@ -29,6 +29,7 @@ WEIGHTS = "weights.parquet"  # where a release offers the reading fitted
 TILES = "tiles.parquet"  # where it offers the reading prior
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
+NAMED = "named"  # in manifests of releases that have names of zones
 _FLOW_TYPES = {
     "window_start": pa.date32(),
     "time_start": pa.timestamp("us", tz="UTC"),
@@ -53,6 +54,8 @@ def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
         **bundle.manifest,
         "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights, bundle.tiles),
     }
+    if bundle.zones["name"].notna().any():
+        manifest[NAMED] = True
     if files is not None:
         manifest["files"] = files
     return to_json({**manifest, SEAL: seal_of(manifest)})
