@@ -48,6 +48,7 @@ def city(day: date, seed: int) -> Bundle:
     zones = geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(names, dtype="str"),
+            "name": pd.Series(None, range(len(names)), dtype="str"),
             "hierarchy": "h3",
             "level": np.array([h3.get_resolution(name) for name in names], dtype=np.int16),
             "n_tiles": 1,
