@@ -39,9 +39,14 @@ up: demo ## Dagster UI on 127.0.0.1:3000 with the demo days in it (PORT=... for 
 docs: $(STAMP) ## Build the documentation site into site/, from the pages and from the code
 	@$(BIN)/python docs/build site
 
-test: lint ## Lint, types and all tests, real PostGIS and browser included
+test: ## Lint, types and all tests, real PostGIS and browser included
+	@$(MAKE) --no-print-directory -j2 lint $(VENV)/.kernels
 	@$(PROGRAMS)
 	@$(BIN)/python -m pytest $(if $(ODANON_TEST_DSN),,--numprocesses 3 --dist loadfile --no-loadscope-reorder) --durations 15
+
+$(VENV)/.kernels: $(STAMP)
+	@$(QUIETLY) "The kernels cannot be compiled, or an algorithm does not keep to its promise." $(BIN)/python deploy/setup/kernels.py
+	@touch $@
 
 lint: $(STAMP) ## Ruff, mypy and import-linter, oxlint and oxfmt for JavaScript; silent when nothing is wrong
 	@$(QUIETLY) "ruff check: correct the above; '$(BIN)/ruff check --fix .' does what it can." $(BIN)/ruff check .

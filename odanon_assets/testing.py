@@ -199,6 +199,7 @@ def _bundle(trips: int = 40, day: date = _DAY) -> Bundle:
     zones = geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(names, dtype="str"),
+            "name": pd.array(["Old Town", None, "Harbour; 'east' \"pier\" — Пристань"], dtype="str"),
             "hierarchy": pd.array(["table"] * 3, dtype="str"),
             "level": np.ones(3, dtype=np.int16),
             "n_tiles": np.arange(1, 4),

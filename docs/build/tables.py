@@ -15,7 +15,7 @@ from odanon_assets.stores.duck import session_over
 _COLUMNS = ("column", "type", "meaning")
 _TABLES = """Published tables are for readers; the files of a stage are **restricted** and never leave the house. In SQL: [SQL](sql.md). What each table is for: [what is published](../operations.md#what-is-published)."""
 _PUBLISHED = """The columns of `flows.parquet`, `zones.parquet`, `weights.parquet` and `tiles.parquet` of a release, and of the files of [`odanon export`](commands.md), which add the local
-clock (`local_start`, `local_end`, `local_bin`)."""
+clock (`local_start`, `local_end`, `local_bin`). A release whose zones have no names leaves out the column `name`."""
 _STAGES = "What the stages of a day leave under `ODANON_ROOT/work/<product>/<stage>/date=DAY/`: rows of people, or exact counts."
 _SQL = """Readers see published data only. On **PostGIS** they ask the views of the schema `published` and the functions of the schema `odanon`; on the **embedded store** `odanon sql "SELECT ..."` asks DuckDB, and
 `odanon flow`, [`odanon.open`](python.md) answer what the functions do. An answer has bounds: [bounds](../algorithms.md#bounds)."""

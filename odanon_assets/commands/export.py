@@ -33,6 +33,9 @@ def export(
         Path | None, typer.Option(help="For omx: vector file with zones of your own, such as a GeoPackage.")
     ] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="For omx: column of that file with their ids.")] = None,
+    name_column: Annotated[
+        str | None, typer.Option("--name", help="For omx: column with their names, for a second lookup.")
+    ] = None,
 ) -> None:
     """Write what is published as files that other programs open, with a datapackage.json and a DCAT record of them.
 
@@ -45,20 +48,22 @@ def export(
     if unknown:
         raise OdanonError(f"there is no format {unknown[0]!r}; choose from {', '.join(Format)}")
     chosen = [Format(kind) for kind in wanted]
-    zones = _own_zones(chosen, areas, id_column)
+    zones = _own_zones(chosen, areas, id_column, name_column)
     since, until = (moment.date() if moment is not None else None for moment in (first, last))
     count = write(open_store(find_product(product)), product, out, chosen, since, until, zones)
     typer.echo(f"{count} releases written to {out}; datapackage.json describes the files")
 
 
-def _own_zones(formats: list[Format], areas: Path | None, column: str | None) -> OwnZones | None:
+def _own_zones(formats: list[Format], areas: Path | None, column: str | None, name: str | None) -> OwnZones | None:
     """The zones of --areas; given for omx, and for nothing else."""
     if (areas is None) != (column is None):
         raise OdanonError(
             "--areas and --id belong together: a vector file with your zones, and its column with their ids"
         )
     if areas is None or column is None:
+        if name is not None:
+            raise OdanonError("--name is a column of the file of --areas; give that file too, or leave it out")
         return None
     if Format.omx not in formats:
         raise OdanonError("--areas and --id are for the format omx; add --format omx, or leave them out")
-    return read_zones(areas, column)
+    return read_zones(areas, column, name)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.model.zones import as_told
 from odanon.product import Product
 from odanon_assets.derived.folders import Derived, made_from
 from odanon_assets.lake.files import write_parquet
@@ -53,7 +54,7 @@ def make_month(product: Product, month: date, store: Store) -> dict[str, Any]:
         write_parquet(_sums(cells, added), folder / "flows.parquet")
         write_parquet(typical, folder / "typical_day.parquet")
         shapes = zones.drop_duplicates("area").sort_values("area").drop(columns=["release_id", "zone_id"])
-        shapes.rename(columns={"area": "zone_id"}).to_parquet(folder / "zones.parquet", index=False)
+        as_told(shapes.rename(columns={"area": "zone_id"})).to_parquet(folder / "zones.parquet", index=False)
         if tiles is not None:
             tiles.to_parquet(folder / "tiles.parquet", index=False)
         figures = {

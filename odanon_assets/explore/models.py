@@ -180,14 +180,14 @@ class Product(BaseModel):
     day_types: list[str]
     months: list[str]
     windows: list[Window]
-    names: Annotated[dict[str, str], Field(description="place names by zone, where zones have them")]
     box: Annotated[list[float], Field(min_length=4, max_length=4, description="west, south, east, north")]
 
 
 class Zones(BaseModel):
-    """Columns; `rings` has, for each zone, rings [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point."""
+    """Columns, `name` where some zone has one; `rings` has, for each zone, rings [x0, y0, dx, dy, ...] in 1e-5 degrees, without the closing point."""
 
     id: list[str]
+    name: Annotated[list[str], Field(description="what people call each, empty where nobody says")] = []
     level: list[int]
     tiles: list[int]
     km2: list[float]

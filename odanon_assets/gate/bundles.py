@@ -17,6 +17,7 @@ from odanon.gate.noise import with_noise
 from odanon.gate.verifier import Finding, added_up
 from odanon.gate.woven import woven
 from odanon.model.files.trees import from_parquet
+from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import REST, TOTAL
 from odanon.product import Product
 from odanon_assets.gate.evidence import SEGMENTS, Tables, time_bins
@@ -176,7 +177,7 @@ def _bands(persons: pd.Series, k: int) -> list[str]:
 
 
 def _zones(bundle: Bundle, tables: Tables, lake: Lake, product: Product, day: date) -> list[Finding]:
-    """Zones that no flow uses, and zones whose tiles or size are not those of the verified area."""
+    """Zones that no flow uses, and zones whose tiles, size or name are not those of the verified area."""
     used = {*bundle.flows["origin_zone"], *bundle.flows["destination_zone"]}
     zones = bundle.zones
     tree = from_parquet(lake.read(product.product, "hierarchy", day) / "tree.parquet")
@@ -192,4 +193,21 @@ def _zones(bundle: Bundle, tables: Tables, lake: Lake, product: Product, day: da
     return [
         Finding("unused-zones", int((~zones["zone_id"].isin(used)).sum()), "published zones that no flow uses"),
         Finding("published-zones", wrong, "published zones that are not the areas that were verified"),
+        Finding(
+            "published-names",
+            _misnamed(zones, tree, areas),
+            "published zones that neither zoning nor hierarchy call so",
+        ),
     ]
+
+
+def _misnamed(zones: pd.DataFrame, tree: Hierarchy, areas: dict[str, tuple[set[str], int]]) -> int:
+    """How many zones have a name that is neither their own nor begins with that of a tile inside (PRIVACY rule 24)."""
+    told = {} if tree.name is None else dict(zip(tree.label.tolist(), tree.name.tolist(), strict=True))
+    wrong = 0
+    for zone, name in zip(zones["zone_id"], zones["name"], strict=True):
+        own, shown = told.get(zone), None if pd.isna(name) else name
+        inside = {told.get(tile) for tile in areas.get(zone, (set[str](), 0))[0]} - {None}
+        fits = shown is None or any(shown.startswith(each) for each in inside)
+        wrong += shown != own if own is not None else not fits
+    return wrong

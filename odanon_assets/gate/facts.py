@@ -4,6 +4,7 @@ None of it is taken from the product's file, which may have changed since or bee
 """
 
 import hashlib
+import json
 import os
 from datetime import date
 from importlib.metadata import version
@@ -44,6 +45,8 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
     if product.publish.perturb is not None:
         told["perturb"] = TABLE.told(parameters["k"])
     identity |= told
+    if (names := _names(lake.read(product.product, "hierarchy", day) / "tree.parquet")) is not None:
+        identity["names"] = names  # of the same rows under other names, another release
     if (weights := product.zoning.weights) is not None:
         told["weights"] = {"columns": read_weights(weights).names, "sha256": sha256(weights)}
         identity |= {"weights": told["weights"]}
@@ -62,6 +65,16 @@ def release_facts(product: Product, lake: Lake, day: date) -> dict[str, Any]:
         **({"segments": list(product.segmented)} if product.segmented else {}),
         **told,
     }
+
+
+def _names(tree: Path) -> str | None:
+    """A digest of what people call the nodes of a tree; None where nobody says."""
+    import pyarrow.parquet as pq
+
+    if "name" not in pq.read_schema(tree).names:
+        return None
+    told = pq.ParquetFile(tree).read(["label", "name"]).to_pydict()
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 def other_origin(product: Product, lake: Lake, day: date) -> list[Finding]:

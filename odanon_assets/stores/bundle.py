@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.geo.placenames import LONGEST_JOINED, is_plain
 from odanon.model.release import KINDS
 from odanon.reconstruct.prior import no_tiles
 from odanon.reconstruct.readings import (
@@ -44,7 +45,7 @@ FLOW_COLUMNS = (
     "release_id",
 )
 FLOW_KEY = ("time_start", "time_end", "segment", "origin_zone", "destination_zone")
-ZONE_COLUMNS = ("zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry")
+ZONE_COLUMNS = ("zone_id", "name", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry")
 _PRODUCT = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
@@ -102,6 +103,10 @@ def check_bundle(bundle: Bundle) -> None:
         raise OdanonError(f"{where}: a row does not end after it starts; give every row time_start and time_end")
     if bundle.zones["zone_id"].duplicated().any():
         raise OdanonError(f"{where}: the zones name a zone twice")
+    if not all(map(is_plain, bundle.zones["name"].dropna())):
+        raise OdanonError(
+            f"{where}: a zone's name is not one line of plain text of at most {LONGEST_JOINED} characters"
+        )
     if bundle.flows.duplicated(list(FLOW_KEY)).any():
         raise OdanonError(f"{where}: a flow appears twice in one time bin and segment")
     _check_readings(bundle, where)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from odanon.reconstruct.readings import TILE_COLUMNS, WEIGHT_COLUMNS
 from odanon_assets.stores.bundle import FLOW_COLUMNS
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import MANIFEST, TILES, WEIGHTS
+from odanon_assets.stores.seal import MANIFEST, NAMED, TILES, WEIGHTS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -26,7 +26,7 @@ _NO_WEIGHTS = "release_id text, time_bin timestamptz, reading text, side text, z
 _NO_TILES = "release_id text, tile text, zones text[], leaving double, entering double, geometry blob"
 _NO_ZONES = (
     "release_id text, zone_id text, hierarchy text, level smallint, n_tiles bigint, area_km2 double, tiles text[],"
-    " geometry blob"
+    " geometry blob, name text"
 )
 
 
@@ -55,20 +55,17 @@ def session_over(
 
     With an extension that knows shapes, those of zones and tiles are such; without, their bytes (WKB).
     """
-    session = flows_over(folders)
+    session, manifests = flows_over(folders), [manifest_of(folder) for folder in folders]
     if extend is not None:
         extend(session)
     if folders:
-        zones = session.read_parquet([str(folder / "zones.parquet") for folder in folders], filename=True)
-        columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles"
-        zones.project(f"{_RELEASE} AS release_id, {columns}, {_shape(zones)}").create_view("zones")
+        _view_zones(session, folders, [NAMED in manifest for manifest in manifests])
     else:
         session.execute(f"CREATE TABLE zones ({_NO_ZONES})")
     _view_some(session, "tiles", [folder / TILES for folder in folders], TILE_COLUMNS, _NO_TILES)
     session.execute("CREATE TABLE windows (product text, window_start date, status text, release_id text)")
     if windows:
         session.executemany("INSERT INTO windows VALUES (?, ?, ?, ?)", list(windows))
-    manifests = [manifest_of(folder) for folder in folders]
     releases = [(m["release_id"], m["product"], m["window_start"], zoning_version(m), json.dumps(m)) for m in manifests]
     session.execute(
         "CREATE TABLE releases (release_id text, product text, window_start date, zoning_version text, manifest text)"
@@ -101,6 +98,18 @@ def flows_over(folders: list[Path]) -> "DuckDBPyConnection":
         session.execute(f"CREATE TABLE flows ({_NO_FLOWS})")
     _view_some(session, "weights", [folder / WEIGHTS for folder in folders], WEIGHT_COLUMNS, _NO_WEIGHTS)
     return session
+
+
+def _view_zones(session: "DuckDBPyConnection", folders: list[Path], named: list[bool]) -> None:
+    """The zones of all releases. Manifests tell which files have names: to look into each takes a second a year of days."""
+    parts = []
+    for has_names, name in ((False, "NULL::text AS name"), (True, "name")):
+        files = [str(folder / "zones.parquet") for folder, has in zip(folders, named, strict=True) if has == has_names]
+        if files:
+            rows = session.read_parquet(files, filename=True)
+            columns = "zone_id, hierarchy, level, n_tiles, area_km2, tiles"
+            parts.append(rows.project(f"{_RELEASE} AS release_id, {columns}, {_shape(rows)}, {name}"))
+    (parts[0] if len(parts) == 1 else parts[0].union(parts[1])).create_view("zones")
 
 
 def _view_some(

@@ -24,6 +24,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.model.when import When
+from odanon.model.zones import as_told
 from odanon.reconstruct.readings import AUTO, EVEN
 from odanon.system.scratch import sweep
 from odanon_assets.lake.files import (
@@ -404,7 +405,9 @@ class EmbeddedStore:
 def _write_release(bundle: Bundle, folder: Path) -> None:
     """All files of a release; the manifest, last, names the hashes of the others."""
     write_parquet(bundle.flows, folder / "flows.parquet")
-    bundle.zones.to_parquet(folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True)
+    as_told(bundle.zones).to_parquet(
+        folder / "zones.parquet", index=False, compression="zstd", write_covering_bbox=True
+    )
     (folder / "report.html").write_text(bundle.report, encoding="utf-8")
     if len(bundle.weights):
         write_parquet(bundle.weights, folder / WEIGHTS)

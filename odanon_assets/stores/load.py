@@ -114,13 +114,14 @@ def _numbers(connection: "Connection", digests: list[bytes]) -> dict[bytes, int]
 def _add_zones(connection: "Connection", table: "GeoDataFrame", digests: list[bytes]) -> None:
     execute(
         connection,
-        "CREATE TEMPORARY TABLE new_zone (digest text, zone_id text, hierarchy text, level smallint,"
+        "CREATE TEMPORARY TABLE new_zone (digest text, zone_id text, name text, hierarchy text, level smallint,"
         " n_tiles bigint, area_km2 double precision, tiles text[], shape geometry) ON COMMIT DROP",
     )
     rows = pa.table(
         {
             "digest": ["\\x" + digest.hex() for digest in digests],
             "zone_id": pa.array(table["zone_id"], pa.string()),
+            "name": pa.array(table["name"], pa.string(), from_pandas=True),
             "hierarchy": pa.array(table["hierarchy"], pa.string()),
             "level": table["level"].to_numpy(),
             "n_tiles": table["n_tiles"].to_numpy(),
@@ -134,8 +135,8 @@ def _add_zones(connection: "Connection", table: "GeoDataFrame", digests: list[by
     # In one order everywhere, so that two publishers that add the same zones wait and never deadlock.
     execute(
         connection,
-        "INSERT INTO published.zone (digest, zone_id, hierarchy, level, n_tiles, area_km2, tiles, geometry)"
-        " SELECT digest::bytea, zone_id, hierarchy, level, n_tiles, area_km2, tiles, ST_SetSRID(shape, 4326)"
+        "INSERT INTO published.zone (digest, zone_id, name, hierarchy, level, n_tiles, area_km2, tiles, geometry)"
+        " SELECT digest::bytea, zone_id, name, hierarchy, level, n_tiles, area_km2, tiles, ST_SetSRID(shape, 4326)"
         " FROM new_zone ORDER BY digest ON CONFLICT (digest) DO NOTHING",
     )
 

@@ -16,7 +16,7 @@ from odanon.reconstruct.weights import no_weights
 from odanon_assets.stores import load
 from odanon_assets.stores.answers.session import query_in
 from odanon_assets.stores.answers.tables import flow_in, matrix_in, profile_in
-from odanon_assets.stores.bundle import FLOW_COLUMNS, Bundle, check_bundle, check_name
+from odanon_assets.stores.bundle import FLOW_COLUMNS, ZONE_COLUMNS, Bundle, check_bundle, check_name
 from odanon_assets.stores.database import address_of, execute, transaction
 from odanon_assets.stores.interface import (
     AUDIT_COLUMNS,
@@ -149,14 +149,15 @@ class PostgisStore:
             release = _release(connection, release_id)
             rows = execute(
                 connection,
-                "SELECT z.zone_id, z.hierarchy, z.level, z.n_tiles, z.area_km2, z.tiles, ST_AsBinary(z.geometry)"
+                "SELECT z.zone_id, z.name, z.hierarchy, z.level, z.n_tiles, z.area_km2, z.tiles, ST_AsBinary(z.geometry)"
                 " FROM published.release_zone m JOIN published.zone z USING (zone_no)"
                 " WHERE m.release_no = :no ORDER BY m.position",
                 {"no": release.release_no},
             ).all()
-        names = ["zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles"]
-        frame = pd.DataFrame([row[:-1] for row in rows], columns=names)
-        frame = frame.astype({"zone_id": "str", "hierarchy": "str", "level": "int16", "n_tiles": "int64"})
+        frame = pd.DataFrame([row[:-1] for row in rows], columns=list(ZONE_COLUMNS[:-1]))
+        frame = frame.astype(
+            {"zone_id": "str", "name": "str", "hierarchy": "str", "level": "int16", "n_tiles": "int64"}
+        )
         shapes = [None if row[-1] is None else shapely.from_wkb(bytes(row[-1])) for row in rows]
         return GeoDataFrame(frame, geometry=shapes, crs="EPSG:4326")
 

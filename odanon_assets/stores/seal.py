@@ -29,6 +29,7 @@ WEIGHTS = "weights.parquet"  # where a release offers the reading fitted
 TILES = "tiles.parquet"  # where it offers the reading prior
 _PARTS = {"flows.parquet", "zones.parquet", "report.html"}
 SEAL = "manifest_sha256"
+NAMED = "named"  # in manifests of releases that have names of zones
 _FLOW_TYPES = {
     "window_start": pa.date32(),
     "time_start": pa.timestamp("us", tz="UTC"),
@@ -53,6 +54,8 @@ def sealed_manifest(bundle: Bundle, files: dict[str, str] | None = None) -> str:
         **bundle.manifest,
         "content": content_digests(bundle.flows, bundle.zones, bundle.report, bundle.weights, bundle.tiles),
     }
+    if bundle.zones["name"].notna().any():
+        manifest[NAMED] = True
     if files is not None:
         manifest["files"] = files
     return to_json({**manifest, SEAL: seal_of(manifest)})
@@ -107,7 +110,7 @@ def _digest(table: pa.Table) -> str:
 
 
 def zone_digests(zones: "GeoDataFrame") -> list[bytes]:
-    """One digest a zone: the same area under the same name has the same one in every release."""
+    """One digest a zone: the same area under the same id and name has the same one in every release."""
     plain = zones[list(ZONE_COLUMNS[:-1])].itertuples(index=False, name=None)
     shapes = zones.geometry.to_wkb()
     return [
@@ -131,9 +134,12 @@ def shape_digests(tiles: "GeoDataFrame") -> list[bytes]:
 
 
 def _plain(values: tuple[Any, ...]) -> list[Any]:
-    zone_id, hierarchy, level, n_tiles, area_km2, tiles = values
+    zone_id, name, hierarchy, level, n_tiles, area_km2, tiles = values
     members = None if tiles is None else list(tiles)
-    return [zone_id, hierarchy, int(level), int(n_tiles), float(area_km2), members]
+    told = [zone_id, hierarchy, int(level), int(n_tiles), float(area_km2), members]
+    return (
+        told if pd.isna(name) else [*told, name]
+    )  # zones without a name have the digest that they had before there were any
 
 
 def folder_problems(folder: Path) -> list[str]:
@@ -159,11 +165,18 @@ def read_parts(folder: Path) -> Parts:
     import geopandas
 
     flows = with_all_columns(pd.read_parquet(folder / "flows.parquet"))
-    zones = geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
+    zones = with_names(geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore"))
     weights = pd.read_parquet(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else no_weights()
     tiles = geopandas.read_parquet(folder / TILES) if (folder / TILES).is_file() else no_tiles()
     tiles = tiles.drop(columns="bbox", errors="ignore")
     return flows, zones, (folder / "report.html").read_text(encoding="utf-8"), weights, tiles
+
+
+def with_names(zones: "GeoDataFrame") -> "GeoDataFrame":
+    """The zones of a file, which has no column of names where none has one, or is older than names."""
+    if "name" not in zones:
+        zones.insert(1, "name", pd.Series(None, zones.index, dtype="str"))
+    return zones
 
 
 def with_all_columns(flows: pd.DataFrame) -> pd.DataFrame:

@@ -53,6 +53,11 @@ Duration = Annotated[
 ]
 
 
+def is_none(value: Any) -> bool:
+    """For `exclude_if`: a parameter that is told only where it has a value, so that what was made before it existed is still the same."""
+    return value is None
+
+
 def parameter(default: Any, description: str, **constraints: Any) -> Any:
     """A plugin field: its default, one line of meaning (with the unit) and pydantic constraints (`ge=2`)."""
     return Field(default, description=description, **constraints)

@@ -48,6 +48,7 @@ def zones(rings: int) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(cells, dtype="str"),
+            "name": pd.Series(None, range(len(cells)), dtype="str"),
             "hierarchy": "h3",
             "level": np.int16(8),
             "n_tiles": 1,

@@ -24,6 +24,7 @@ def town_zones(names: list[str], size: float = 1.0, shift: float = 0.0) -> geopa
     return geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(names, dtype="str"),
+            "name": pd.array([None] * len(names), dtype="str"),
             "hierarchy": pd.array(["table"] * len(names), dtype="str"),
             "level": np.ones(len(names), dtype=np.int16),
             "n_tiles": np.arange(1, len(names) + 1),

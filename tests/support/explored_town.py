@@ -2,11 +2,13 @@
 
 from datetime import date
 
+import pandas as pd
 from bundles import accept, bundle, town_zones
 from shapely import MultiPolygon, box
 
 from odanon_assets.stores.interface import Act, Store
 
+NAMES = ["Harbour", None, "<b>Old</b> Town"]
 DAYS = [date(2026, 3, 2), date(2026, 3, 3), date(2026, 3, 4)]
 FACTS = {
     "timezone": "Europe/Paris",
@@ -16,7 +18,7 @@ FACTS = {
 
 
 def filled(store: Store) -> Store:
-    """Three days of `town`, whose third zone is larger on the second day, and one of `gone`, which was withdrawn."""
+    """Three days of `town`, whose third zone is larger on the second day, and two of `gone`, whose places have names; one was withdrawn."""
     names = ["z1", "z2", "z3"]
     moved = town_zones(names)
     moved.loc[2, "geometry"] = MultiPolygon([box(2, 0, 3.25, 1)])
@@ -27,6 +29,7 @@ def filled(store: Store) -> Store:
         made.flows.loc[made.flows["trips"] % 3 == 0, "segment"] = "cars"
         store.publish(made, accept)
     for day in DAYS[:2]:
-        store.publish(bundle(product="gone", day=day, **FACTS), accept)
+        called = town_zones(names).assign(name=pd.array(NAMES, dtype="str"))
+        store.publish(bundle(product="gone", day=day, zones=called, **FACTS), accept)
     store.withdraw("gone", DAYS[0], Act("Ada", "a test"))
     return store

@@ -174,6 +174,7 @@ def zones_of(names: list[str]) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(names, dtype="str"),
+            "name": pd.array([None] * len(names), dtype="str"),
             "hierarchy": pd.array(["table"] * len(names), dtype="str"),
             "level": np.array([int(name[0]) for name in names], dtype=np.int16),
             "n_tiles": [len(tiles) for tiles in inside],

@@ -36,6 +36,7 @@ _FLOWS: tuple[Field, ...] = (
 _ZONES: tuple[Field, ...] = (
     _RELEASE,
     ("zone_id", "string", "Name of the zone."),
+    ("name", "string", "What people call the place; empty where nobody says."),
     ("hierarchy", "string", "Kind of hierarchy the zone is a node of."),
     ("level", "integer", "Level of the node in its hierarchy; the root has the lowest."),
     ("n_tiles", "integer", "Number of tiles in the zone."),
@@ -63,7 +64,7 @@ _TILES: tuple[Field, ...] = (
 )
 _LOCATIONS: tuple[Field, ...] = (
     ("id", "string", "Name of the zone; with a mark where one name stands for several shapes."),
-    ("name", "string", "The same name, for people."),
+    ("name", "string", "What people call the place, or its id."),
     ("lat", "number", "Latitude of a point inside the zone, in degrees."),
     ("lon", "number", "Longitude of it."),
 )
@@ -90,6 +91,8 @@ _POINTS: tuple[Field, ...] = (
     ("source_lon", "number", "Longitude of it."),
     ("target_lat", "number", "Latitude of a point inside the other zone, in degrees."),
     ("target_lon", "number", "Longitude of it."),
+    ("source_name", "string", "What people call the one zone, or its id."),
+    ("target_name", "string", "The same of the other."),
 )
 # Fields and primary key of a table, by the name of its file without the ending.
 TABLES: dict[str, tuple[tuple[Field, ...], list[str]]] = {
@@ -127,7 +130,7 @@ MEDIA_TYPES = {
 MEANINGS = {
     "releases.json": "The sealed manifests of the releases: parameters, digests, verdicts.",
     "zones.geojson": "The zones of the releases with their outlines.",
-    "desire_lines.geojson": "A line for each pair of zones, kind of row and window, with its trips.",
+    "desire_lines.geojson": "A line for each pair of zones, kind of row and window, with its trips and the names of both places.",
     "kepler.json": "A saved map of kepler.gl: the trips, drawn by its flow layer.",
     ".gpkg": "Layers zones, desire_lines and, where there are any, tiles; the tables flows and, where there are any, weights;"
     " layer_styles, how QGIS draws them.",

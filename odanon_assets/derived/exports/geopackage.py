@@ -34,17 +34,16 @@ def desire_lines(flows: pd.DataFrame, zones: "GeoDataFrame") -> "GeoDataFrame":
     import geopandas
     import shapely
 
-    keys = ["product", "release_id", "window_start", "origin_zone", "destination_zone", "kind"]
+    pair = ["product", "release_id", "window_start", "origin_zone", "destination_zone", "kind"]
     between = flows[flows["origin_zone"] != flows["destination_zone"]]
-    volume = between.groupby(keys, as_index=False, sort=True)["trips"].sum()
-    places = pd.Series(
-        inner_points(zones).to_numpy(),
-        index=pd.MultiIndex.from_frame(pd.DataFrame(zones[["release_id", "zone_id"]])),
-    )
-    ends = [
-        shapely.get_coordinates(places.loc[list(zip(volume["release_id"], volume[side], strict=True))].to_numpy())
-        for side in ("origin_zone", "destination_zone")
-    ]
+    volume = between.groupby(pair, as_index=False, sort=True)["trips"].sum()
+    keys = pd.MultiIndex.from_frame(pd.DataFrame(zones[["release_id", "zone_id"]]))
+    places = pd.DataFrame({"at": inner_points(zones).to_numpy(), "name": zones["name"].to_numpy(object)}, index=keys)
+    ends = []
+    for side in ("origin", "destination"):
+        end = places.loc[list(zip(volume["release_id"], volume[f"{side}_zone"], strict=True))]
+        ends.append(shapely.get_coordinates(end["at"].to_numpy()))
+        volume[f"{side}_name"] = pd.Series(end["name"].to_numpy(), volume.index, dtype="str")
     lines = shapely.linestrings(list(zip(ends[0], ends[1], strict=True))) if len(volume) else []
     volume["window_start"] = volume["window_start"].astype("str")
     return geopandas.GeoDataFrame(volume, geometry=lines, crs="EPSG:4326")

@@ -33,7 +33,8 @@ def kepler(published: Published, folder: Path) -> None:
         name, rows, mode = "kepler_points.csv", _between_points(ends, places), "LAT_LNG"
         columns = {"lat0": "source_lat", "lng0": "source_lon", "lat1": "target_lat", "lng1": "target_lon"}
     write_csv(rows, folder / name)
-    names = {"count": "count", "sourceName": "source", "targetName": "target"}
+    named = [side if mode == "H3" else f"{side}_name" for side in ("source", "target")]
+    names = {"count": "count", "sourceName": named[0], "targetName": named[1]}
     layer = _layer(str(published.manifests[-1]["title"]), mode, {**columns, **names})
     saved = _saved_map(published, rows, layer, _view(places))
     (folder / "kepler.json").write_text(json.dumps(saved, sort_keys=True, ensure_ascii=False), encoding="utf-8")
@@ -42,7 +43,7 @@ def kepler(published: Published, folder: Path) -> None:
 def _between_points(trips: pd.DataFrame, places: pd.DataFrame) -> pd.DataFrame:
     where = places.set_index("id")
     found = {f"{side}_{axis}": trips[side].map(where[axis]) for side in ("source", "target") for axis in ("lat", "lon")}
-    return trips.assign(**found)
+    return trips.assign(**found, **{f"{side}_name": trips[side].map(where["name"]) for side in ("source", "target")})
 
 
 def _layer(label: str, mode: str, columns: dict[str, str]) -> dict[str, Any]:

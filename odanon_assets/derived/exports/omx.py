@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from odanon.extras import needed_by
-from odanon.geo.layerfiles import read_layer
+from odanon.geo.layerfiles import read_named_layer
 from odanon.model.when import When
 from odanon_assets.derived.exports.tables import Published
 from odanon_assets.stores.interface import Store
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
 LOOKUP = "zone_id"
+NAMES = "name"  # the lookup with names of zones
 _LARGEST = 2**32  # the ids that every reader of OMX takes are smaller whole numbers
 _DIGITS = 6  # of a trip; the stores agree that far
 
@@ -32,23 +33,26 @@ class OwnZones:
 
     ids: npt.NDArray[Any]
     areas: "GeoDataFrame"
+    names: npt.NDArray[Any] | None = None  # as bytes, empty where there is none
 
 
-def read_zones(path: Path, column: str) -> OwnZones:
-    """The areas of a vector file by the ids in a column: in the order of numbers if all are whole ones, otherwise of text."""
+def read_zones(path: Path, column: str, name: str | None = None) -> OwnZones:
+    """The areas of a vector file by the ids in a column, with names from another one if told: in the order of numbers if all are whole
+    ones, otherwise of text."""
     import geopandas
 
-    labels, polygons = read_layer(path, column)
+    labels, polygons, called = read_named_layer(path, column, name)
+    names = None if called is None else np.array([(each or "").encode() for each in called])
     ids: npt.NDArray[Any] = np.array([str(label).encode() for label in labels])
     if all(str(label).isdecimal() and str(int(label)) == label and int(label) < _LARGEST for label in labels):
         numbers = labels.astype(np.uint32)
         order = np.argsort(numbers, kind="stable")
-        ids, polygons = numbers[order], polygons[order]
-    return OwnZones(ids, geopandas.GeoDataFrame(geometry=polygons, crs="EPSG:4326"))
+        ids, polygons, names = numbers[order], polygons[order], None if names is None else names[order]
+    return OwnZones(ids, geopandas.GeoDataFrame(geometry=polygons, crs="EPSG:4326"), names)
 
 
 def omx(store: Store, zones: OwnZones, published: Published, folder: Path) -> None:
-    """Write the estimated trips between zones: a matrix for each time bin, `total`, and the ids under the lookup `zone_id`."""
+    """Write the estimated trips between zones: a matrix for each time bin, `total`, and the ids under the lookup `zone_id`, names under `name`."""
     with needed_by("the format omx"):
         import openmatrix
     size = len(zones.ids)
@@ -59,6 +63,8 @@ def omx(store: Store, zones: OwnZones, published: Published, folder: Path) -> No
         file.root._v_attrs["releases"] = " ".join(manifest["release_id"] for manifest in published.manifests)
         # Not by create_matrix and create_mapping: they note when they are called, and the same export has the same bytes.
         file.create_array(file.root.lookup, LOOKUP, obj=zones.ids, track_times=False)
+        if zones.names is not None:
+            file.create_array(file.root.lookup, NAMES, obj=zones.names, track_times=False)
         for name, since, until, clock in _named_bins(published):
             trips = _trips_between(store, published.product, zones.areas, since, until)
             total += trips

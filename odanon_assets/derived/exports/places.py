@@ -35,5 +35,6 @@ def places_and_trips(published: Published) -> tuple[pd.DataFrame, pd.DataFrame]:
     trips = rows.groupby(["time", "origin", "dest"], as_index=False, sort=True, dropna=False)["count"].sum()
     shapes = zones.drop_duplicates("area").sort_values("area", ignore_index=True)
     points = inner_points(shapes)
-    places = {"id": shapes["area"], "name": shapes["area"], "lat": points.y.round(6), "lon": points.x.round(6)}
+    called = shapes["name"].fillna(shapes["area"])
+    places = {"id": shapes["area"], "name": called, "lat": points.y.round(6), "lon": points.x.round(6)}
     return pd.DataFrame(places), trips[["origin", "dest", "count", "time"]]

@@ -69,7 +69,6 @@ def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
         "day_types": _day_types(manifests),
         "months": chosen.months(),
         "windows": _calendar(windows, lengths, usual, _trips(manifests), request["at"]),
-        "names": {},
         "box": [round(float(side), 5) for side in chosen.zones().total_bounds],
     }
 

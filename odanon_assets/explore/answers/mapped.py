@@ -18,7 +18,7 @@ from odanon_assets.explore.models import WhenAsked
 
 _ENDS = ("origin_zone", "destination_zone")
 _FEW = 31  # releases whose zones are read whole: a query that names shapes takes the embedded store half a second more
-_DISTINCT = "DISTINCT zone_id, level, n_tiles, area_km2, geometry"
+_DISTINCT = "DISTINCT zone_id, level, n_tiles, area_km2, geometry, name"
 
 
 def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) -> dict[str, Any]:
@@ -86,7 +86,8 @@ def _zones(published: Publications, releases: list[str]) -> tuple[pd.DataFrame, 
 
     where, few = f"release_id IN ({texts(releases)})" if releases else "false", len(releases) <= _FEW
     told = _outlined(published.sql(f"SELECT {'*' if few else _DISTINCT} FROM zones WHERE {where}"))
-    rows = told.drop_duplicates(["zone_id", "outline"]).sort_values(["zone_id", "outline"], ignore_index=True)
+    # Where releases call the same outline differently, the first name in the order of text.
+    rows = told.sort_values(["zone_id", "outline", "name"]).drop_duplicates(["zone_id", "outline"], ignore_index=True)
     number = pd.DataFrame({"zone_id": rows["zone_id"], "number": np.arange(len(rows))})
     if not rows["zone_id"].is_unique:
         if not few:

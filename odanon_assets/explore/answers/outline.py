@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pandas as pd
+
 from odanon.client.publications import Publications
 from odanon.errors import OdanonError
 from odanon_assets.explore.answers.tables import texts
@@ -21,4 +23,6 @@ def zone(published: Publications, request: dict[str, Any], asked: ZoneAsked) -> 
         raise OdanonError("no release has a zone of this name; choose one that the map shows")
     told = rows["geometry"].iloc[0]
     outline = shapely.from_wkb(bytes.fromhex(told) if isinstance(told, str) else bytes(told))
-    return {"type": "Feature", "properties": {"name": asked.id}, "geometry": shapely.geometry.mapping(outline)}
+    name = rows["name"].iloc[0]
+    called = asked.id if pd.isna(name) else str(name)
+    return {"type": "Feature", "properties": {"name": called}, "geometry": shapely.geometry.mapping(outline)}

@@ -15,7 +15,8 @@
       "Adding up what is published …",
       () => odanon.ask("flows", path),
       (told) => {
-        const data = odanon.published.load(told, odanon.readZones(told.zones, product.box), product.names);
+        const data = odanon.published.load(told, odanon.readZones(told.zones, product.box));
+        odanon.names.load(data);
         map.load(data.zones, data.flows.crowded());
         odanon.published.show(map);
       },

@@ -16,7 +16,8 @@
       basemap(paint, plane, view, size);
       return true;
     },
-    over: (paint, view) => {
+    over: (paint, view, size) => {
+      odanon.names.paint(paint, view, size, odanon.published.shown());
       odanon.areas.paint(paint, view, plane, edited);
       if (tools) tools.paint(paint);
     },
@@ -42,9 +43,12 @@
   const lookAt = (areas) => {
     const rings = areas.flatMap((area) => odanon.shapes.rings(area, plane));
     if (!rings.length) return;
-    const [left, top, right, bottom] = odanon.boxOf(rings);
+    lookAtBox(odanon.boxOf(rings), 0.7);
+  };
+  // A box of the plane in the middle of the map, which it fills to this share.
+  const lookAtBox = ([left, top, right, bottom], share) => {
     const { size } = map.view();
-    const scale = 0.7 * Math.min(size.width / Math.max(200, right - left), size.height / Math.max(200, bottom - top));
+    const scale = share * Math.min(size.width / Math.max(200, right - left), size.height / Math.max(200, bottom - top));
     map.look({
       scale,
       x: size.width / 2 - (scale * (left + right)) / 2,
@@ -119,6 +123,7 @@
     begin,
     press,
     areaActs,
+    lookAtBox,
     // Another product: its plane, and the view that the address tells.
     open: (box) => {
       plane = odanon.plane(box);

@@ -6,11 +6,11 @@
   const capital = (word) => word[0].toUpperCase() + word.slice(1);
   const none = new Map();
 
-  // told: the answer for flows; zones on the plane of the map; names of places by zone.
-  const open = (told, zones, names) => {
+  // told: the answer for flows; zones on the plane of the map.
+  const open = (told, zones) => {
     const alike = (value) => told.flows.trips.map(() => value);
     const flows = odanon.readFlows({ ...told.flows, bin: alike(0), segment: alike(0), band: alike(-1) }, zones);
-    const nameOf = (zone) => names[zones[zone].id] || odanon.shortName(zones[zone].id);
+    const nameOf = (zone) => odanon.nameOf(zones[zone]);
     return { told, zones, flows, nameOf, indexOf: new Map(zones.map((zone, i) => [zone.id, i])) };
   };
 
@@ -24,11 +24,7 @@
   const shownPeriod = () => (state.b && state.which === "b" ? state.b : state.a);
   const sizeOf = (zone) => `${count(data.zones[zone].tiles, "tile", "tiles")}, ${number(data.zones[zone].km2)} km²`;
   const isCoarse = (row) => row.coarse > 0.5 * row.trips;
-  const title = (zone) => {
-    const { id } = data.zones[zone];
-    const name = data.nameOf(zone);
-    return name === id ? id : `${name} (${id})`;
-  };
+  const title = (zone) => odanon.fullName(data.zones[zone]);
 
   const tip = (zone) => {
     const row = byZone.get(zone);
@@ -128,6 +124,7 @@
       return data;
     },
     data: () => data,
+    shown: () => byZone,
     show: (map) => {
       if (!data) return;
       const asked = view();

@@ -9,7 +9,7 @@ from odanon.errors import OdanonError
 from odanon.reconstruct.areas import zone_shares
 from odanon_assets.stores.duck import manifest_of
 from odanon_assets.stores.interface import zoning_version
-from odanon_assets.stores.seal import TILES, zone_digests
+from odanon_assets.stores.seal import TILES, with_names, zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -42,7 +42,7 @@ def read_zones(folder: Path) -> "GeoDataFrame":
     """The zones of a release as they were published."""
     import geopandas
 
-    return geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore")
+    return with_names(geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore"))
 
 
 def distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":

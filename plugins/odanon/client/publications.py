@@ -109,17 +109,27 @@ class PublishedProduct:
         """The clock that windows and time bins follow."""
         return ZoneInfo(self.manifest().get("timezone") or "UTC")
 
-    def flows(self, window: Moment | None = None) -> pd.DataFrame:
-        """The rows of the release of a window, with their times on the local clock beside the instants."""
+    def flows(self, window: Moment | None = None, names: bool = False) -> pd.DataFrame:
+        """The rows of the release of a window, with their times on the local clock beside the instants.
+
+        With `names`, what people call their zones stands beside the ids, missing where nobody says.
+        """
         rows = self._rows("flows", window).sort_values(_ORDER, ignore_index=True)
         for instant in ("time_start", "time_end"):
             clock = rows[instant].dt.tz_convert(self.timezone).dt.tz_localize(None)
             rows.insert(rows.columns.get_loc(instant) + 1, instant.replace("time", "local"), clock)
+        if names:
+            called = self._rows("zones", window).set_index("zone_id")["name"]
+            for side in ("origin", "destination"):
+                at = rows.columns.get_loc(f"{side}_zone") + 1
+                rows.insert(at, f"{side}_name", rows[f"{side}_zone"].map(called).astype("str"))
         return rows
 
     def zones(self, window: Moment | None = None) -> "GeoDataFrame":
-        """The zones that the rows of a window name, with their outlines."""
-        return self._drawn("zones", "zone_id", window)
+        """The zones that the rows of a window name, with what people call them, where anybody does, and their outlines."""
+        zones = self._drawn("zones", "zone_id", window)
+        zones.insert(zones.columns.get_loc("zone_id") + 1, "name", zones.pop("name").astype("str"))
+        return zones
 
     def tiles(self, window: Moment | None = None) -> "GeoDataFrame":
         """The tiles with public weights that the reading `prior` of a window goes by, with their outlines; none if it has no such reading."""

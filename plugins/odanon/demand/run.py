@@ -34,7 +34,14 @@ Stage = Literal["prepare", "match", "calibrate", "place", "evaluate"]
 STAGES: tuple[Stage, ...] = ("prepare", "match", "calibrate", "place", "evaluate")
 Progress = Callable[[str, int, int], None]  # stage, how much of it is done, and of how much
 WORK = "work"
-_MEANING = {"columns", "values", "csv"}  # of an input, besides what its file holds
+_MEANING = {
+    "columns",
+    "values",
+    "csv",
+    "reading",
+    "days",
+    "holidays",
+}  # of an input, besides what its file or releases hold
 T = TypeVar("T")
 
 

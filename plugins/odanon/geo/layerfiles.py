@@ -12,6 +12,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.geo.arrays import ObjectArray
 from odanon.geo.layers import polygonal
+from odanon.geo.placenames import first_names
 from odanon.reading.batches import Column, Job
 from odanon.reading.table import read_whole
 
@@ -22,9 +23,21 @@ _CRS = Column("crs", "crs", "text")
 
 def read_layer(path: Path, id_column: str, layer: str | None = None) -> tuple[ObjectArray, ObjectArray]:
     """Sorted ids and their valid polygons in EPSG:4326; rows that share an id are dissolved."""
-    rows = _read(path, [Column("label", id_column, "text")], layer)
+    labels, polygons, _ = read_named_layer(path, id_column, None, layer)
+    return labels, polygons
+
+
+def read_named_layer(
+    path: Path, id_column: str, name_column: str | None, layer: str | None = None
+) -> tuple[ObjectArray, ObjectArray, ObjectArray | None]:
+    """The same with the names of places in another column, None without one."""
+    named = [] if name_column is None else [Column("name", name_column, "text")]
+    rows = _read(path, [Column("label", id_column, "text"), *named], layer)
     rows = rows[rows["label"].notna()]
-    return dissolved(rows["label"].astype("str").to_numpy(object), _in_degrees(rows), f"{path}", id_column)
+    ids = rows["label"].astype("str").to_numpy(object)
+    labels, polygons = dissolved(ids, _in_degrees(rows), f"{path}", id_column)
+    names = first_names(ids, rows["name"].to_numpy(object), labels, f"{path}") if named else None
+    return labels, polygons, names
 
 
 def read_drawn(path: Path, columns: list[Column], layer: str | None = None) -> tuple[pd.DataFrame, ObjectArray]:

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from odanon.errors import OdanonError
 from odanon.geo.crs import local_crs, to_metres
-from odanon.geo.layerfiles import read_layer
+from odanon.geo.layerfiles import read_named_layer
 from odanon.geo.layers import locate
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
 from odanon.model.tiles import ObjectArray, Tiles
-from odanon.plugin import parameter, plugin
+from odanon.plugin import is_none, parameter, plugin
 
 
 @plugin
@@ -22,6 +22,7 @@ class AdminLevel:
 
     path: Path = parameter(..., "polygon layer of the level")
     id: str = parameter(..., "column with the id of the unit")
+    name: str | None = parameter(None, "column with the name of the unit, for readers; public", exclude_if=is_none)
     layer: str | None = parameter(None, "layer name, for files that hold several")
 
 
@@ -45,28 +46,32 @@ class AdminHierarchy:
 
         labels: list[ObjectArray] = [np.array([VIRTUAL_ROOT], dtype=object)]
         parents = [np.array([-1])]
+        called: list[ObjectArray] = [np.array([None], dtype=object)]
         offset, node = 0, np.zeros(len(tiles), dtype=np.int64)
         path = np.full(len(tiles), "", dtype=object)
         for level in self.levels:
-            path = path + f"{level.id}:" + self._unit(level, tiles)
+            unit, unit_name = self._unit(level, tiles)
+            path = path + f"{level.id}:" + unit
             code, names = pd.factorize(path, sort=True)
-            above = np.empty(len(names), dtype=np.int64)
+            above, told = np.empty(len(names), dtype=np.int64), np.full(len(names), None, dtype=object)
+            told[code] = unit_name
             above[code] = node
             offset += len(labels[-1])
             node = code + offset
             labels.append(names)
+            called.append(told)
             parents.append(above)
             path = path + "/"
-        tree = Hierarchy.from_parents(
-            np.concatenate([*labels, tiles.label]).tolist(), np.concatenate([*parents, node]), kind="admin"
-        )
-        return tree.placed(tiles.label, tiles.lat, tiles.lon)
+        label = np.concatenate([*labels, tiles.label])
+        tree = Hierarchy.from_parents(label.tolist(), np.concatenate([*parents, node]), kind="admin")
+        units = np.concatenate(called)
+        return tree.named(label[: len(units)], units).placed(tiles.label, tiles.lat, tiles.lon)
 
-    def _unit(self, level: AdminLevel, tiles: Tiles) -> ObjectArray:
-        """The id of the unit of each tile."""
+    def _unit(self, level: AdminLevel, tiles: Tiles) -> tuple[ObjectArray, ObjectArray]:
+        """The id of the unit of each tile, and its name."""
         import shapely
 
-        names, polygons = read_layer(level.path, level.id, level.layer)
+        ids, polygons, names = read_named_layer(level.path, level.id, level.name, level.layer)
         inside = shapely.point_on_surface(tiles.geometry)
         unit = locate(polygons, shapely.get_y(inside), shapely.get_x(inside))
         lost = np.flatnonzero(unit < 0)
@@ -79,7 +84,7 @@ class AdminHierarchy:
                 f"{strangers} of {len(tiles)} tiles lie more than {self.snap_m:g} m outside all units of {level.path};"
                 " extend the layer, raise snap_m or drop those tiles"
             )
-        return names[unit]
+        return ids[unit], np.full(len(unit), None, dtype=object) if names is None else names[unit]
 
 
 def _metric(shapes: ObjectArray, crs: str) -> ObjectArray:

@@ -87,7 +87,8 @@ def _unions(tree: Hierarchy, tiles: Tiles, nodes: IntArray) -> "Iterator[tuple[i
             pieces += [shape, *tile_shape[tree.tile_end[below] : covered]]
             covered = tree.tile_start[below]
         pieces += tile_shape[tree.tile_start[node] : covered].tolist()
-        union = shapely.orient_polygons(polygonal(shapely.union_all(pieces)))
+        # In one order of rings and corners: what it is made of follows from the other areas that are asked for.
+        union = shapely.orient_polygons(shapely.normalize(polygonal(shapely.union_all(pieces))))
         done.append((node, union))
         yield node, union
 

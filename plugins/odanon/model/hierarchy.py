@@ -37,6 +37,7 @@ class Hierarchy:
     coverage: str = "observed"
     lat: FloatArray | None = None  # centroids by tile rank, in degrees; None where nobody knows them
     lon: FloatArray | None = None
+    name: npt.NDArray[np.object_] | None = None  # what people call each node, None where nobody says
 
     @classmethod
     def from_parents(
@@ -87,6 +88,15 @@ class Hierarchy:
         order = np.array([at[name] for name in self.label[self.tiles]])
         lat, lon = np.asarray(lat)[order], np.asarray(lon)[order]
         return replace(self, lat=lat, lon=lon) if np.isfinite(lat + lon).all() else self
+
+    def named(self, label: npt.NDArray[np.object_], name: npt.NDArray[np.object_]) -> "Hierarchy":
+        """The same tree with the names of some nodes, given by label in any order; others keep theirs."""
+        told = {each: called for each, called in zip(label.tolist(), name.tolist(), strict=True) if called is not None}
+        if not told:
+            return self
+        before = [None] * len(self) if self.name is None else self.name.tolist()
+        names = [told.get(each, had) for each, had in zip(self.label.tolist(), before, strict=True)]
+        return replace(self, name=np.array(names, dtype=object))
 
     def __len__(self) -> int:
         return len(self.parent)

@@ -36,6 +36,7 @@ class Tiles:
     kind: str  # h3, grid, voronoi, polygons, unplaced
     draw: Callable[[], ObjectArray]  # polygons aligned with `label`, built when first asked for
     cells: GridCells | None = None  # of grid tiles
+    name: ObjectArray | None = None  # what people call each tile, None where nobody says
 
     def __len__(self) -> int:
         return len(self.label)

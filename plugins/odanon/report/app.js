@@ -97,7 +97,7 @@
   });
   const linesFor = ([zone, ...larger]) => {
     const row = byZone.get(zone);
-    const lines = [el("bdi", {}, zones[zone].id), count(row.trips, "trip", "trips")];
+    const lines = [el("bdi", {}, zones[zone].name || zones[zone].id), count(row.trips, "trip", "trips")];
     if (row.coarse) lines.push(`${percent(row.coarse / row.trips)} of them told coarsely, as rests`);
     if (state.zone >= 0 && data.bands.length)
       lines.push(`${bandOf(row)} ${who} per ${data.spans ? "row" : "time bin"}`);
@@ -213,9 +213,9 @@
   const zoneColumn = (name, key) => ({
     name,
     text: true,
-    value: (row) => zones[row[key]].id,
-    show: (row) => odanon.shortName(zones[row[key]].id),
-    title: (row) => zones[row[key]].id,
+    value: (row) => zones[row[key]].name || zones[row[key]].id,
+    show: (row) => odanon.nameOf(zones[row[key]]),
+    title: (row) => odanon.fullName(zones[row[key]]),
   });
   const trips = { name: "Trips", main: true, value: (row) => row.trips, show: (row) => number(row.trips) };
   const people = { name: capital(who), value: (row) => row.bands[1] * 100 + row.bands[0], show: bandOf };
@@ -262,7 +262,7 @@
   };
   const showChoice = () => {
     const total = sum(rows.map((row) => row.trips));
-    const name = el("bdi", {}, zones[chosen < 0 ? state.zone : chosen].id);
+    const name = el("bdi", {}, odanon.fullName(zones[chosen < 0 ? state.zone : chosen]));
     byId("panel-title").replaceChildren(state.side === "origin" ? "From " : "To ", name);
     byId("panel-text").textContent =
       chosen < 0
@@ -276,7 +276,7 @@
             ? ""
             : state.partner < 0
               ? " Choose a row to follow that flow through time."
-              : ` The timeline follows the flow with ${zones[state.partner].id}.`);
+              : ` The timeline follows the flow with ${odanon.fullName(zones[state.partner])}.`);
     const share = { name: "Share", value: (row) => row.trips, show: (row) => percent(row.trips / total) };
     const columns = [
       zoneColumn(capital(opposite[state.side]), "zone"),

@@ -27,6 +27,9 @@ const odanon = {};
   odanon.who = (data) => (data.release.parameters.unit === "vehicles" ? "vehicles" : "people");
   // Of a group of H3 cells: the digits that their parent does not use say nothing, and what follows them does.
   odanon.shortName = (id) => id.replace(/^(8[0-9a-f]{5,}?)f{3,}(?=\/)/, "$1…");
+  // What people call a zone, or its id; and both.
+  odanon.nameOf = (zone) => zone.name || odanon.shortName(zone.id);
+  odanon.fullName = (zone) => (zone.name && zone.name !== zone.id ? `${zone.name} (${zone.id})` : zone.id);
   odanon.count = (n, one, many) => `${odanon.number(n)} ${n === 1 ? one : many}`;
 
   // The start (1, 2 or 5 times a power of ten) of the step that fits `span` about `parts` times.

@@ -168,11 +168,19 @@ def encode_zones(zones: pd.DataFrame) -> dict[str, Any]:
     outlines = shapely.simplify(shapes, np.nan_to_num(diagonal) / _DETAIL)
     return {
         "id": zones["zone_id"].astype(str).tolist(),
+        **_names(zones),
         "level": zones["level"].astype(int).tolist(),
         "tiles": zones["n_tiles"].astype(int).tolist(),
         "km2": [float(f"{area:.4g}") for area in zones["area_km2"]],
         "rings": rings_of(outlines),
     }
+
+
+def _names(zones: pd.DataFrame) -> dict[str, list[str]]:
+    """What people call the zones, empty where nobody says; nothing where no zone has a name."""
+    if "name" not in zones or zones["name"].isna().all():
+        return {}
+    return {"name": zones["name"].fillna("").astype(str).tolist()}
 
 
 def rings_of(outlines: npt.NDArray[np.object_]) -> list[list[list[int]]]:

@@ -21,7 +21,7 @@
     };
   };
 
-  // Zones as {id, level, tiles, km2, rings, box, x, y} on the plane of their own extent, or of one that several maps share.
+  // Zones as {id, name (empty where nobody says), level, tiles, km2, rings, box, x, y} on the plane of their own extent, or of one that several maps share.
   odanon.readZones = (zones, shared) => {
     const steps = 1e5;
     const rings = zones.rings.map((list) =>
@@ -37,6 +37,7 @@
       return {
         index: i,
         id,
+        name: zones.name ? zones.name[i] : "",
         level: zones.level[i],
         tiles: zones.tiles[i],
         km2: zones.km2[i],

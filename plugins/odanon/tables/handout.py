@@ -15,7 +15,7 @@ from odanon.geo.geopackages import write_layers
 from odanon.metrics.declared import OF_TABLES, every_figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
-from odanon.model.zones import release_zones
+from odanon.model.zones import as_told, release_zones
 from odanon.reconstruct.even import over_tiles
 from odanon.report.release import render_release
 from odanon.risk.bands import persons_band
@@ -133,7 +133,7 @@ def handout(
     zones = None if tiles.kind == "unplaced" else release_zones(released.releases.values(), tree, tiles)
     if zones is not None:  # an area that no flow uses would tell of what was left out
         used = zones["zone_id"].isin(public["origin_zone"]) | zones["zone_id"].isin(public["destination_zone"])
-        zones = zones[used].reset_index(drop=True)
+        zones = as_told(zones[used].reset_index(drop=True))
     return Handout(shown, zones, manifest, public)
 
 

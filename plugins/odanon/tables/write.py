@@ -17,7 +17,7 @@ from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
 from odanon.model.tiles import Tiles
-from odanon.model.zones import release_zones
+from odanon.model.zones import as_told, release_zones
 from odanon.reconstruct.even import over_tiles
 from odanon.reconstruct.prior import TileWeights
 from odanon.reconstruct.readings import PRIOR, spread_column, zone_weights
@@ -214,7 +214,7 @@ def _write_zones(path: Path, releases: Mapping[Any, Release], tree: Hierarchy, t
         areas = [part for release in releases.values() for part in (release.origins, release.destinations)]
         pd.concat([_plain_zones(part, tree) for part in areas]).drop_duplicates("zone_id").to_parquet(path, index=False)
     else:
-        release_zones(releases.values(), tree, tiles).to_parquet(path, index=False)
+        as_told(release_zones(releases.values(), tree, tiles)).to_parquet(path, index=False)
 
 
 def _plain_zones(areas: Areas, tree: Hierarchy) -> pd.DataFrame:

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from odanon.errors import OdanonError
 from odanon.geo.crs import AUTO, MetricCrsOrAuto, to_degrees, to_metres
 from odanon.geo.layers import polygonal
+from odanon.geo.placenames import first_names
 from odanon.geo.voronoi import BUFFER_M, Sites, clipped_cells, clipping_area, moved, nearest_site, sites_of
 from odanon.model.tiles import FloatArray, ObjectArray, Tiles, known, on_earth
-from odanon.plugin import parameter, plugin
+from odanon.plugin import is_none, parameter, plugin
 from odanon.reading.batches import Column
 from odanon.reading.table import read_small
 
@@ -23,6 +24,7 @@ class VoronoiZoning:
 
     antennas: Path = parameter(..., "CSV or Parquet table of antennas")
     id: str = parameter("id", "column with the antenna id; antennas at one place share the smallest id")
+    name: str | None = parameter(None, "column with the name of the place, for readers; public", exclude_if=is_none)
     lat: str = parameter("lat", "column with the latitude in degrees")
     lon: str = parameter("lon", "column with the longitude in degrees")
     boundary: Path | None = parameter(
@@ -32,9 +34,13 @@ class VoronoiZoning:
     crs: MetricCrsOrAuto = parameter(AUTO, "projected CRS of the diagram; auto centres one on the antennas")
 
     @cached_property
+    def _antennas(self) -> tuple[ObjectArray, FloatArray, FloatArray, ObjectArray | None]:
+        return _read_antennas(self.antennas, (self.id, self.lat, self.lon), self.name)
+
+    @cached_property
     def _labelled(self) -> tuple[ObjectArray, Sites]:
         """Sites sorted by label; antennas at one place share the first one's."""
-        label, lat, lon = _read_antennas(self.antennas, (self.id, self.lat, self.lon))
+        label, lat, lon, _ = self._antennas
         sites, first, _ = sites_of(lat, lon, self.crs)
         return label[first], sites
 
@@ -83,15 +89,20 @@ class VoronoiZoning:
             )
         centre = shapely.centroid(cells)
         lat, lon = to_degrees(shapely.get_x(centre), shapely.get_y(centre), sites.crs)
-        return Tiles(label[at], lat, lon, "voronoi", draw=lambda: _in_degrees(cells, sites.crs))
+        every, _, _, called = self._antennas
+        names = None if called is None else called[np.searchsorted(every, label[at])]
+        return Tiles(label[at], lat, lon, "voronoi", draw=lambda: _in_degrees(cells, sites.crs), name=names)
 
 
-def _read_antennas(path: Path, columns: tuple[str, str, str]) -> tuple[ObjectArray, FloatArray, FloatArray]:
-    """Labels in sorted order with their coordinates."""
+def _read_antennas(
+    path: Path, columns: tuple[str, str, str], called: str | None
+) -> tuple[ObjectArray, FloatArray, FloatArray, ObjectArray | None]:
+    """Labels in sorted order with their coordinates and, if there are any, names."""
     if not Path(path).exists():
         raise OdanonError(f"{path} does not exist; give the path of the antenna table")
     name, lat, lon = columns
     wanted = [Column("label", name, "text"), Column("lat", lat, "number"), Column("lon", lon, "number")]
+    wanted += [] if called is None else [Column("name", called, "text")]
     table = read_small(str(path), wanted).to_pandas()
     places = [table[side].to_numpy(np.float64) for side in ("lat", "lon")]
     bad = int((~on_earth(*places) | table["label"].isna()).sum())
@@ -101,7 +112,10 @@ def _read_antennas(path: Path, columns: tuple[str, str, str]) -> tuple[ObjectArr
     if len(set(labels)) < len(labels):
         raise OdanonError(f"{path} names {len(labels) - len(set(labels))} antennas twice; keep one row each")
     order = np.argsort(labels, kind="stable")
-    return labels[order], places[0][order], places[1][order]
+    names = None
+    if called is not None:
+        names = first_names(labels, table["name"].to_numpy(object), labels[order], f"{path}")
+    return labels[order], places[0][order], places[1][order], names
 
 
 def _in_degrees(cells: ObjectArray, crs: str) -> ObjectArray:

@@ -86,6 +86,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(file: Path, 
         (("seed: 7", "seed: 9"), 0),
         (("licence:", "filter: {min_trip_m: 200}\nlicence:"), 0),
         (("od: od.csv", "od: {path: od.csv, values: {origin: {a1: a2}}}"), 0),
+        (("od: od.csv", "od: {path: od.csv, reading: prior}"), 0),
+        (("od: od.csv", "od: {path: od.csv, days: saturday}"), 0),
     ],
 )
 def test_only_what_changed_is_made_again(change: tuple[str, str], kept: int, file: Path, folder: Path) -> None:

@@ -45,7 +45,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60)
 
 
-@settings(max_examples=1000 if os.environ.get("ODANON_STRESS") else 15)
+@settings(max_examples=1000 if os.environ.get("ODANON_STRESS") else 8)
 @given(rows=ROWS, cut=st.integers(0, 60), seed=st.integers(0, 9), antenna=st.booleans())
 def test_files_do_not_depend_on_order_batches_repeats_or_threads(
     tmp_path_factory: pytest.TempPathFactory, rows: list, cut: int, seed: int, antenna: bool

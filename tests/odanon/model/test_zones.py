@@ -96,7 +96,7 @@ def test_table_columns_types_and_crs():
     tiles = h3_tiles(30)
     tree = WardHierarchy().build(tiles)
     zones = zones_table(tree, tiles, np.arange(len(tree)))
-    assert list(zones.columns) == ["zone_id", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry"]
+    assert list(zones.columns) == ["zone_id", "name", "hierarchy", "level", "n_tiles", "area_km2", "tiles", "geometry"]
     assert zones.crs == "EPSG:4326"
     assert set(zones.geom_type) == {"MultiPolygon"}
     assert set(zones["hierarchy"]) == {"ward"}

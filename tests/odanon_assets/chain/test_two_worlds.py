@@ -59,7 +59,7 @@ def shown(matrices: dict[int, ODMatrix], releases: dict[int, Release], rows: dic
     }
 
 
-@settings(max_examples=200 if os.environ.get("ODANON_STRESS") else 15, deadline=None)
+@settings(max_examples=200 if os.environ.get("ODANON_STRESS") else 6, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     lonely=st.integers(1, K - 1),

@@ -9,7 +9,7 @@ import jsonschema
 import pandas as pd
 import pytest
 from bundles import accept, bundle
-from explored_town import FACTS
+from explored_town import FACTS, NAMES
 from shapely import box
 from shapely.geometry import mapping
 from starlette.testclient import TestClient
@@ -53,6 +53,15 @@ def test_the_catalogue_lists_products_and_what_is_left_of_them(client: TestClien
     assert told["basemap"] is None
     assert (lines["town"]["windows"], lines["town"]["first"], lines["town"]["last"]) == (3, "2026-03-02", "2026-03-04")
     assert (lines["gone"]["windows"], lines["gone"]["first"]) == (1, "2026-03-03")
+
+
+def test_zones_are_told_with_their_names_where_they_have_some(client: TestClient) -> None:
+    told = answered(client, "flows", product="gone")["zones"]
+    assert dict(zip(told["id"], told["name"], strict=True)) == {"z1": "Harbour", "z2": "", "z3": NAMES[2]}
+    assert "name" not in answered(client, "flows")["zones"]
+    for zone, name in (("z3", NAMES[2]), ("z2", "z2")):
+        feature = answered(client, "zone", product="gone", params={"id": zone})
+        assert feature["properties"]["name"] == name
 
 
 def test_a_product_has_a_calendar_with_what_was_withdrawn(client: TestClient) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import uvicorn
 from chromium import Page, chromium
-from explored_town import filled
+from explored_town import NAMES, filled
 from pmtiles.tile import Compression, TileType, zxy_to_tileid
 from pmtiles.writer import Writer
 
@@ -343,14 +343,28 @@ def test_a_spoilt_link_opens_what_can_be_read_of_it(look):
 
 
 def test_places_are_called_by_their_names_where_zones_have_some(look):
-    page = look()
-    page.run("(({told, zones}) => odanon.published.load(told, zones, {z1: 'Harbour'}))(odanon.published.data())")
-    page.run("odanon.published.show(odanon.ground.map)")
-    assert page.run("[...document.querySelectorAll('#table tbody td:first-child')].map((each) => each.innerText)") == [
-        "z3",
-        "z2",
-        "Harbour",
-    ]
+    page = look("product=gone")
+    cells = "[...document.querySelectorAll('#table tbody td:first-child')].map((each) => each.innerText)"
+    assert sorted(page.run(cells)) == sorted(["Harbour", "z2", NAMES[2]])  # marks of a name are text
+    label = "odanon.names.paint(document.createElement('canvas').getContext('2d'), odanon.ground.map.view(), odanon.ground.map.view().size, odanon.published.shown())"
+    assert page.run(label) == 2  # on the map, too
+    assert page.run("document.querySelector('#find-choice').hidden") is False
+    assert (
+        look().run("document.querySelector('#find-choice').hidden") is True
+    )  # of zones without names nobody knows the ids
+
+
+def test_a_place_is_found_by_a_part_of_its_name_with_the_keyboard(look):
+    page = look("product=gone")
+    find = "document.querySelector('#find')"
+    page.run(f"{find}.focus(); {find}.value = 'óLD'; {find}.dispatchEvent(new Event('input'))")
+    assert page.run("[...document.querySelectorAll('#places option')].map((each) => each.value)") == [NAMES[2]]
+    page.run(f"{find}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Enter'}}))")
+    assert page.run("odanon.state.zone") == "z3"
+    assert page.text("#panel-title") == f"From {NAMES[2]}"
+    page.run(f"{find}.value = 'nowhere'; {find}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Enter'}}))")
+    assert "No area that is published at this time is called “nowhere”" in page.text("#hint")
+    assert page.run("odanon.state.zone") == "z3"
 
 
 def test_a_base_map_lies_where_the_ground_is(root, browser, tmp_path):

@@ -81,12 +81,17 @@ def test_boxes_over_zones_that_are_all_known_are(workspace: Path, rows: pd.DataF
 
     cells = sorted({*TILES, *(cell for tile in TILES for cell in h3.grid_disk(tile, 1))})
     shapes = [Polygon([(lon, lat) for lat, lon in h3.cell_to_boundary(cell)]) for cell in cells]
-    GeoDataFrame({"zone": cells}, geometry=shapes, crs="EPSG:4326").to_file(workspace / "zones.gpkg")
-    zoning = {"plugin": "polygons", "path": str(workspace / "zones.gpkg"), "id": "zone"}
+    called = [f"Place {number}" for number in range(len(cells))]
+    GeoDataFrame({"zone": cells, "called": called}, geometry=shapes, crs="EPSG:4326").to_file(workspace / "zones.gpkg")
+    zoning = {"plugin": "polygons", "path": str(workspace / "zones.gpkg"), "id": "zone", "name": "called"}
     product = town(workspace, zoning=zoning, hierarchy="ward", anonymize={"plugin": "mondrian", "k": 10})
     gate.published(product)
     flows, zones = release_of(product)
     assert flows["origin_zone"].str.startswith("box ").any()
+    name = dict(zip(cells, called, strict=True))
+    for zone, told, tiles in zip(zones["zone_id"], zones["name"], zones["tiles"], strict=True):
+        inside = {name[tile] for tile in tiles}
+        assert told == name.get(zone) if len(inside) == 1 else any(told.startswith(each) for each in inside)
     listed = {tile for tiles in zones["tiles"] for tile in tiles}
     assert listed > {*rows["origin"], *rows["destination"]}  # zones that nobody visited as well
 

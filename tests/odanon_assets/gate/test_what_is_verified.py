@@ -71,6 +71,10 @@ def other_tiles(bundle: Bundle) -> Bundle:
     return replace(bundle, zones=shuffled)
 
 
+def other_name(bundle: Bundle) -> Bundle:
+    return replace(bundle, zones=bundle.zones.assign(name=pd.array(["Erika"] * len(bundle.zones), dtype="str")))
+
+
 def softer_facts(bundle: Bundle) -> Bundle:
     parameters = {**bundle.manifest["parameters"], "k": 2}
     return replace(bundle, manifest={**bundle.manifest, "parameters": parameters})
@@ -85,6 +89,7 @@ def softer_facts(bundle: Bundle) -> Bundle:
         (larger_zone, "published-zones"),
         (other_tiles, "published-zones"),
         (a_zone_more, "unused-zones"),
+        (other_name, "published-names"),
         (softer_facts, "facts"),
     ],
 )

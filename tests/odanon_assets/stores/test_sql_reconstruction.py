@@ -23,7 +23,7 @@ from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Store
 from odanon_assets.stores.postgis import PostgisStore
 
-EXAMPLES = 200 if os.environ.get("ODANON_STRESS") else 15
+EXAMPLES = 200 if os.environ.get("ODANON_STRESS") else 6
 CENTRE = 45.75, 4.85
 DAYS = [date(2026, 3, 30) + timedelta(days=n) for n in range(4)]  # across a month
 SINCE, UNTIL = datetime(2026, 3, 30, tzinfo=UTC), datetime(2026, 4, 9, tzinfo=UTC)
@@ -48,6 +48,7 @@ def city(day: date, seed: int) -> Bundle:
     zones = geopandas.GeoDataFrame(
         {
             "zone_id": pd.array(names, dtype="str"),
+            "name": pd.Series(None, range(len(names)), dtype="str"),
             "hierarchy": "h3",
             "level": np.array([h3.get_resolution(name) for name in names], dtype=np.int16),
             "n_tiles": 1,

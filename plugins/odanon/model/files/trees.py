@@ -1,4 +1,4 @@
-"""A hierarchy as one Parquet file: a row per node in post-order, kind and coverage in the file's metadata."""
+"""A hierarchy as one Parquet file: a row per node in post-order, names of places where there are any, kind and coverage in the file's metadata."""
 
 from pathlib import Path
 from typing import BinaryIO
@@ -10,6 +10,7 @@ from odanon.model.hierarchy import FloatArray, Hierarchy, IntArray
 
 _COLUMNS = ("label", "parent", "n_tiles", "level")
 _CENTROIDS = ("lat", "lon")  # NaN at inner nodes, and at tiles that are not placed
+_NAME = "name"  # where some node has one
 _KIND, _COVERAGE = b"odanon.hierarchy.kind", b"odanon.hierarchy.coverage"
 
 
@@ -21,6 +22,8 @@ def to_parquet(tree: Hierarchy, path: str | Path | BinaryIO) -> None:
     columns = {"label": pa.array(tree.label, pa.string())}
     columns |= {name: pa.array(getattr(tree, name)) for name in _COLUMNS[1:]}
     columns |= {name: pa.array(_by_node(tree, getattr(tree, name))) for name in _CENTROIDS}
+    if tree.name is not None:
+        columns[_NAME] = pa.array(tree.name, pa.string())
     table = pa.table(columns).replace_schema_metadata({_KIND: tree.kind, _COVERAGE: tree.coverage})
     pq.write_table(table, path, compression="zstd")
 
@@ -42,6 +45,8 @@ def from_parquet(path: str | Path | BinaryIO) -> Hierarchy:
         raise OdanonError(f"{path} holds nodes that are not in post-order; build the hierarchy again")
     label = np.array(table["label"].to_pylist(), dtype=object)
     tree = Hierarchy(label=label, kind=metadata[_KIND].decode(), coverage=metadata[_COVERAGE].decode(), **arrays)
+    if _NAME in table.column_names:
+        tree = tree.named(label, np.array(table[_NAME].to_pylist(), dtype=object))
     return tree.placed(label, *(table[name].to_numpy() for name in _CENTROIDS))
 
 

@@ -122,6 +122,16 @@ def test_zones_keep_numbers_as_numbers_and_codes_as_text(town: Callable[..., Emb
         assert [name.decode() for name in file.map_entries("zone_id")] == ["01", "É2"]
 
 
+def test_names_of_zones_are_a_lookup_in_the_order_of_ids(town: Callable[..., EmbeddedStore], tmp_path: Path) -> None:
+    shapes = [box(at, 0, at + 1, 1) for at in range(3)]
+    told = geopandas.GeoDataFrame({"ID": [10, 2, 3], "called": ["Été", None, "=1+1"]}, geometry=shapes, crs="EPSG:4326")
+    told.to_file(tmp_path / "named.gpkg")
+    zones = read_zones(tmp_path / "named.gpkg", "ID", "called")
+    export(town(), "town", tmp_path / "out", [Format.omx], None, None, zones)
+    with openmatrix.open_file(str(tmp_path / "out" / "town.omx")) as file:
+        assert [name.decode() for name in file.map_entries("name")] == ["", "=1+1", "Été"]
+
+
 def test_mistakes_get_a_sentence(town: Callable[..., EmbeddedStore], tmp_path: Path) -> None:
     with pytest.raises(OdanonError, match="give their file with --areas and --id"):
         export(town(), "town", tmp_path / "out", [Format.omx], None, None)
