@@ -2,7 +2,9 @@
 
 import gzip
 import hashlib
+import json
 import os
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,8 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shapely.geometry import box, mapping
 
 from odanon.errors import OdanonError
+from odanon.geo.layerfiles import read_area
 from odanon.reading import batches as reading
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.validate import Tally, validate
@@ -265,3 +269,22 @@ def test_a_column_that_a_parquet_file_does_not_have_is_named(tmp_path: Path, col
     pq.write_table(points_table(5), tmp_path / "points.parquet")
     sentence = refusal(Points(path=str(tmp_path), **{column: "user_id"}))
     assert f"has no column 'user_id' (for {column}); name the column that holds it" in sentence
+
+
+@pytest.mark.parametrize(
+    "crs", [{"type": "link", "properties": {"href": ""}}, {"type": "url", "properties": {"url": ""}}]
+)
+def test_a_layer_that_names_an_address_makes_no_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crs: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        told = {**crs, "properties": dict.fromkeys(crs["properties"], place)}
+        drawn = {"type": "Feature", "properties": {}, "geometry": mapping(box(0, 0, 1, 1))}
+        path = tmp_path / "area.geojson"
+        path.write_text(json.dumps({"type": "FeatureCollection", "crs": told, "features": [drawn]}))
+        assert read_area(path).bounds == (0, 0, 1, 1)
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()

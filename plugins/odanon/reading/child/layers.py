@@ -12,6 +12,10 @@ from odanon.reading.child.unpack import Raw, RefusedError
 
 # Formats whose files say what else to open: other files, addresses, or programs to run.
 _ELSEWHERE = "ADBC,AmigoCloud,Carto,CSW,EEDA,Elasticsearch,GDALG,GPSBabel,HTTP,NGW,OAPIF,OGCAPI,OGR_VRT,PLSCENES,WFS"
+# A GeoJSON file may name an address for its reference system, which GDAL would fetch. A proxy that cannot be is one way to
+# forbid that; lists of hosts without a proxy would open it again.
+_NO_WAY_OUT = {"GDAL_HTTP_PROXY": "none://odanon", "GDAL_HTTPS_PROXY": "none://odanon"}
+_WAYS_AROUND = ("no_proxy", "NO_PROXY")
 _DEGREES = "OGC:CRS84"  # of GeoParquet files that do not say
 
 
@@ -39,6 +43,9 @@ def _geoparquet(path: str, size: int, columns: list[dict[str, Any]], _: str | No
 def _vectors(path: str, _: int, columns: list[dict[str, Any]], layer: str | None) -> Raw:
     """Every format that GDAL reads; in memory at once, which is limited."""
     os.environ.setdefault("GDAL_SKIP", _ELSEWHERE)
+    os.environ.update(_NO_WAY_OUT)
+    for name in _WAYS_AROUND:
+        os.environ.pop(name, None)
     import pyogrio  # slow to import, and most files are no layers
 
     names = [column["source"] for column in columns]
