@@ -14,7 +14,8 @@ import pandas as pd
 
 from odanon.extras import needed_by
 from odanon.geo.layerfiles import read_named_layer
-from odanon.model.when import When
+from odanon.model.when import DAYS, When, clock_of
+from odanon.model.when.clock import bin_instants, span_of
 from odanon_assets.derived.exports.tables import Published
 from odanon_assets.stores.interface import Store
 
@@ -65,46 +66,51 @@ def omx(store: Store, zones: OwnZones, published: Published, folder: Path) -> No
         file.create_array(file.root.lookup, LOOKUP, obj=zones.ids, track_times=False)
         if zones.names is not None:
             file.create_array(file.root.lookup, NAMES, obj=zones.names, track_times=False)
-        for name, since, until, clock in _named_bins(published):
-            trips = _trips_between(store, published.product, zones.areas, since, until)
+        for name, told, when in _named_bins(published):
+            trips = _trips_between(store, published.product, zones.areas, when)
             total += trips
             matrix = file.create_carray(file.root.data, name, obj=trips, track_times=False)
-            told = {"time_start": since.isoformat(), "time_end": until.isoformat(), **clock}
             for key, value in told.items():
                 matrix.attrs[key] = value
         file.create_carray(file.root.data, "total", obj=total.round(_DIGITS), track_times=False)
 
 
-def _trips_between(
-    store: Store, product: str, areas: "GeoDataFrame", since: datetime, until: datetime
-) -> npt.NDArray[np.float64]:
+def _trips_between(store: Store, product: str, areas: "GeoDataFrame", when: When) -> npt.NDArray[np.float64]:
     """Estimated trips from each area (row) to each (column); all that is known here of what a store's matrix looks like."""
-    found = store.matrix(product, areas, When(since, until))
+    found = store.matrix(product, areas, when)
     square = np.zeros((len(areas), len(areas)))
     square[found["origin"].astype(int), found["destination"].astype(int)] = found["estimate"].round(_DIGITS)
     return square
 
 
-def _named_bins(published: Published) -> Iterator[tuple[str, datetime, datetime, dict[str, str]]]:
-    """The time bins of all releases: a name by the local clock, start, end, and both by the local clock."""
+def _named_bins(published: Published) -> Iterator[tuple[str, dict[str, str], When]]:
+    """The time bins of all releases: a name by the local clock, start and end as instants and on that clock, and what to ask for."""
     for manifest in published.manifests:
         zone = ZoneInfo(manifest.get("timezone") or "UTC")
-        for since, until in _bins(published, manifest):
+        for since, until, when in _bins(published, manifest):
             start, end = (at.astimezone(zone) for at in (since, until))
             again = "b" if start.fold else ""  # the hour that comes twice when summer time ends
-            clock = {"local_start": f"{start:%Y-%m-%dT%H:%M:%S}", "local_end": f"{end:%Y-%m-%dT%H:%M:%S}"}
-            yield f"t{start:%Y%m%d_%H%M}{again}", since, until, clock
+            told = {"time_start": since.isoformat(), "time_end": until.isoformat()}
+            told |= {"local_start": f"{start:%Y-%m-%dT%H:%M:%S}", "local_end": f"{end:%Y-%m-%dT%H:%M:%S}"}
+            yield f"t{start:%Y%m%d_%H%M}{again}", told, when
 
 
-def _bins(published: Published, manifest: dict[str, Any]) -> list[tuple[datetime, datetime]]:
+def _bins(published: Published, manifest: dict[str, Any]) -> list[tuple[datetime, datetime, When]]:
     """The bins that a release tells of, or the shortest stretches of time that its rows tell apart."""
-    told = [each for each in manifest.get("bins", []) if each["days"] and "time_end" in each]
-    if told:
-        return [(datetime.fromisoformat(each["time_bin"]), datetime.fromisoformat(each["time_end"])) for each in told]
+    if told := [each for each in manifest.get("bins", []) if each["days"]]:
+        return [_of_days(each, manifest) for each in told]
     rows = published.flows[published.flows["release_id"] == manifest["release_id"]]
     # Rows that are older than ends of bins count where they start.
     ends = rows["time_end"].fillna(rows["time_start"] + pd.Timedelta(seconds=1))
     edges = pd.concat([pd.Series(1, index=rows["time_start"]), pd.Series(-1, index=ends)])
     under_way = edges.groupby(level=0).sum().cumsum()  # how many rows hold the time after an edge
     moments = [at.to_pydatetime() for at in under_way.index]
-    return [pair for pair, rows_there in zip(pairwise(moments), under_way, strict=False) if rows_there]
+    pairs = [pair for pair, rows_there in zip(pairwise(moments), under_way, strict=False) if rows_there]
+    return [(since, until, When(since, until)) for since, until in pairs]
+
+
+def _of_days(told: dict[str, Any], manifest: dict[str, Any]) -> tuple[datetime, datetime, When]:
+    """A bin of a week or month: its instants are those of one of its days, and its trips those of all of them."""
+    start, end = bin_instants(told)
+    days = told["day_type"] if told["day_type"] in DAYS else None
+    return start, end, When(*span_of(manifest), days, clock_of(f"{told['since']}-{told['until']}"))

@@ -95,10 +95,8 @@ def _offset(at: datetime, zone: ZoneInfo) -> timedelta:
 def _of_bin(
     told: Mapping[str, Any], likely: Mapping[date, float], clocks: Mapping[date, Sequence[Piece]]
 ) -> Iterator[Piece]:
-    """A time bin of a longer window on its days; where its end is not told, its clock is not turned on the day that it is named after."""
-    since, until = (60 * int(told[name][:2]) * 60 + 60 * int(told[name][3:]) for name in ("since", "until"))
-    start = datetime.fromisoformat(told["time_bin"])
-    end = datetime.fromisoformat(told["time_end"]) if "time_end" in told else start + (until - since) * _SECOND
+    """A time bin of a longer window on its days."""
+    (since, until), (start, end) = _clock_of(told), bin_instants(told)
     for day, days in likely.items():
         of_days = _of_types(told["day_type"], day)
         for clock in clocks[day]:
@@ -107,6 +105,18 @@ def _of_bin(
                 first, last = (start + (end - start) * ((at - since) / (until - since)) for at in (low, high))
                 at = clock.at + (low - clock.since) * _SECOND
                 yield Piece(first, last, low, high, day, at, days, of_days)
+
+
+def bin_instants(told: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    """By which instants rows tell a time bin of a longer window; where its end is not told, its clock is not turned on the day that it is named after."""
+    start, (since, until) = datetime.fromisoformat(told["time_bin"]), _clock_of(told)
+    return start, datetime.fromisoformat(told["time_end"]) if "time_end" in told else start + (until - since) * _SECOND
+
+
+def _clock_of(told: Mapping[str, Any]) -> tuple[int, int]:
+    """From which second of its days a time bin goes to which."""
+    since, until = (60 * int(told[name][:2]) * 60 + 60 * int(told[name][3:]) for name in ("since", "until"))
+    return since, until
 
 
 def _of_types(told: str, day: date) -> tuple[bool, ...]:
