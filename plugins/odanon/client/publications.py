@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -234,7 +234,7 @@ class PublishedProduct:
 
         `fold` lays steps of the same local time of the `day`, or of the `week`, over each other: means over the days that `days` counts.
         """
-        when, length = self.when(since, until, month, days, clock), pd.Timedelta(step).to_pytimedelta()
+        when, length = self.when(since, until, month, days, clock), _length(step)
         checked_fold(fold, length)
         asked = shape(origin), shape(destination), when, length, reading, along
         table = self._store.profile(self.name, *asked, segment=segment)
@@ -265,7 +265,7 @@ class PublishedProduct:
 
     def _release(self, window: Moment | None) -> str:
         windows = self.windows
-        day = windows[-1] if window is None else pd.Timestamp(window).date()
+        day = windows[-1] if window is None else _moment(window).date()
         found = self._store.released(self.name, day)
         if found is None:
             raise OdanonError(
@@ -274,8 +274,31 @@ class PublishedProduct:
         return found
 
     def _instant(self, moment: Moment) -> datetime:
-        told = pd.Timestamp(moment)
-        return (told if told.tzinfo is not None else told.tz_localize(self.timezone)).to_pydatetime()
+        """An instant; of local times, one that clocks have twice is the first, one that they leave out is read as if they were not turned yet."""
+        told = _moment(moment).to_pydatetime()
+        return (told if told.tzinfo is not None else told.replace(tzinfo=self.timezone)).astimezone(UTC)
+
+
+def _moment(told: Moment) -> pd.Timestamp:
+    """A moment as somebody writes it."""
+    try:
+        found = pd.Timestamp(told)
+    except (ValueError, TypeError):
+        found = pd.NaT
+    if pd.isna(found):
+        raise OdanonError(f"{str(told)[:40]!r} is no date and no time; write 2026-03-02, or 2026-03-02 07:00")
+    return found
+
+
+def _length(step: str) -> timedelta:
+    """How long a step of a profile is."""
+    try:
+        found = pd.Timedelta(step)
+    except (ValueError, TypeError):
+        found = pd.NaT
+    if pd.isna(found):
+        raise OdanonError(f"{str(step)[:40]!r} is no length of time; write a step such as 1h, 30min or 7d")
+    return found.to_pytimedelta()
 
 
 def _quoted(text: str) -> str:

@@ -46,6 +46,26 @@ def published(town: tuple[Store, str]) -> Publications:
     return odanon.open(town[1])
 
 
+def test_local_times_that_clocks_leave_out_or_have_twice_are_times(town: tuple[Store, str]) -> None:
+    store, place = town
+    store.publish(bundle(product="nile", day=date(2026, 4, 24), timezone="Africa/Cairo"), accept)  # begins at 01:00
+    nile = odanon.open(place)["nile"]
+    assert nile.flow(HALF, REST) == nile.flow(HALF, REST, "2026-04-24", "2026-04-25")
+    assert nile.when().since == pd.Timestamp("2026-04-23T22:00Z")
+    turned = odanon.open(place)["town"].when("2026-03-29 02:30", "2026-10-25 02:30")
+    assert (turned.since, turned.until) == (pd.Timestamp("2026-03-29T01:30Z"), pd.Timestamp("2026-10-25T00:30Z"))
+
+
+def test_times_that_are_none_are_one_sentence(published: Publications) -> None:
+    product = published["town"]
+    with pytest.raises(OdanonError, match="'soon' is no date and no time; write 2026-03-02"):
+        product.flow(HALF, REST, "soon")
+    with pytest.raises(OdanonError, match="'soon' is no date"):
+        product.flows("soon")
+    with pytest.raises(OdanonError, match="'a while' is no length of time; write a step such as 1h"):
+        product.profile(HALF, REST, step="a while")
+
+
 def test_the_catalogue_and_the_tables(town: tuple[Store, str], published: Publications) -> None:
     store, _ = town
     assert list(published) == ["town"]
