@@ -23,7 +23,7 @@ _ADVICE = {
 _DRIVER: dict[str, Any] = {"application_name": "odanon"}
 # The words of our own SQL functions (RAISE ... invalid_parameter_value); they quote nothing.
 _OWN_WORDS = re.compile(
-    r"(a drawn area |several products are |the reading |a profile needs |the profile has |along is |days is |the clock |the month "
+    r"(a drawn area |two drawn areas |there is no |several products are |the reading |a profile needs |the profile has |along is |days is |the clock |the month "
     r"|a month |the time asked for )[a-z0-9A-Z ;:,_()=>-]*"
 )
 

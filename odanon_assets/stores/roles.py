@@ -61,6 +61,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "odanon.comment_columns": (),
     "odanon.drawn": ROLES,
     "odanon.zone_shares": ROLES,
+    "odanon.is_ground": ROLES,
     "odanon.the_product": ROLES,
     "odanon.weighted_releases": ROLES,
     "odanon.weight_shares": ROLES,

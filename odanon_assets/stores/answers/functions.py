@@ -55,8 +55,10 @@ def add_functions(session: "DuckDBPyConnection", releases: dict[str, list[Path]]
         found = flow_over(folders, (_shape(origin), _shape(destination)), when, reading, segment)
         return [found._asdict()]
 
-    def matrix(names: list[str], shapes: list[bytes], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    def matrix(names: list[str] | None, shapes: list[bytes] | None, asked: dict[str, Any]) -> list[dict[str, Any]]:
         folders, when, reading, segment = _question(releases, **asked)
+        if names is None or shapes is None:  # of a table without rows
+            return []
         if len({*names}) < len(names):
             raise OdanonError("two drawn areas have the same name; give every area its own")
         drawn = GeoSeries([_shape(each) for each in shapes], index=names, crs="EPSG:4326")
@@ -134,6 +136,8 @@ def _question(
     """The folders that are asked, and what is asked of them."""
     if product is None and len(releases) > 1:
         raise OdanonError("several products are published; name one, such as product => 'my-city'")
+    if product is not None and product not in releases:
+        raise OdanonError("there is no published product of this name; the table windows lists them")
     folders = releases.get(next(iter(releases)) if product is None else product, []) if releases else []
     span = _span(folders, since, until, month)
     return folders, When(*span, days, clock_of(clock) if clock is not None else None), reading, segment

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from odanon.reconstruct.areas import in_degrees
 from odanon_assets.stores.bundle import check_name
 from odanon_assets.stores.database import execute, reading
 
@@ -51,5 +52,5 @@ def _prepare(connection: "Connection", product: str | None, areas: "GeoDataFrame
             )
     if areas is not None:
         execute(connection, "CREATE TEMPORARY TABLE areas (name text, geometry geometry) ON COMMIT DROP")
-        rows = [{"name": str(name), "shape": shape.wkb} for name, shape in areas.geometry.to_crs("EPSG:4326").items()]
-        execute(connection, "INSERT INTO areas VALUES (:name, ST_GeomFromWKB(:shape, 4326))", rows)
+        if rows := [{"name": str(name), "shape": shape.wkb} for name, shape in in_degrees(areas.geometry).items()]:
+            execute(connection, "INSERT INTO areas VALUES (:name, ST_GeomFromWKB(:shape, 4326))", rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.reconstruct.areas import in_degrees
 from odanon_assets.stores.answers.functions import add_functions, load_spatial
 from odanon_assets.stores.duck import Windows, quoted, session_over
 from odanon_assets.stores.seal import TILES, WEIGHTS
@@ -33,7 +34,7 @@ def answer(
     if spatial:
         add_functions(session, releases)
     if spatial and areas is not None:
-        drawn = pd.DataFrame({"name": areas.index.astype("str"), "wkb": areas.geometry.to_crs("EPSG:4326").to_wkb()})
+        drawn = pd.DataFrame({"name": areas.index.astype("str"), "wkb": in_degrees(areas.geometry).to_wkb()})
         session.register("given", drawn)
         session.execute("CREATE TABLE areas AS SELECT name, ST_GeomFromWKB(wkb) AS geometry FROM given")
         session.unregister("given")

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.geo.layers import polygonal
 from odanon.reconstruct.readings import (
     EVEN,
     PRIOR,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
 EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any size
+_ROUNDING = 1e-10  # degrees
+_A_LITTLE = 2e-9  # a share that is more than what bounds take for nothing
+_MOST = 0.99  # of a zone; of others it is clear that some is outside
 
 
 def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
@@ -43,12 +47,38 @@ def zone_shares(zones: "GeoDataFrame", areas: "GeoSeries") -> pd.DataFrame:
     shapely.prepare(drawn)
     share = np.ones(len(zone_at))
     part = ~shapely.covers(drawn[area_at], shapes[zone_at])
-    inside = shapely.intersection(drawn[area_at[part]], shapes[zone_at[part]])
+    some, around = drawn[area_at[part]], shapes[zone_at[part]]
+    inside = shapely.intersection(some, around)
     whole, first = np.unique(zone_at[part], return_inverse=True)
-    share[part] = ground(inside) / ground(shapes[whole])[first]
+    share[part] = _told_apart(ground(inside) / ground(shapes[whole])[first], inside, some, around)
     kept = share > 0
     table = pd.DataFrame({"zone": zone_at[kept], "area": areas.index.to_numpy()[area_at[kept]], "share": share[kept]})
     return table.sort_values(["zone", "area"], kind="stable", ignore_index=True)
+
+
+def _told_apart(share: "np.ndarray", inside: "np.ndarray", areas: "np.ndarray", zones: "np.ndarray") -> "np.ndarray":
+    """Shares that say whether a zone has ground inside an area, and whether it has some outside.
+
+    Ground cannot tell: edges are straight in degrees, and a corner in the middle of one moves it in another projection, which weighs
+    more than a place that a large zone has outside. Pieces that are more than rounding can (`_is_ground`).
+    """
+    import shapely
+
+    most = shapely.area(inside) > _MOST * shapely.area(zones)
+    whole = most.copy()
+    whole[most] = ~_is_ground(shapely.difference(zones[most], areas[most]))
+    told = np.where(whole, 1.0, np.minimum(share, 1 - _A_LITTLE))
+    return np.where(_is_ground(inside), np.maximum(told, _A_LITTLE), told)
+
+
+def _is_ground(pieces: "np.ndarray") -> "np.ndarray":
+    """Whether shapes in degrees are wider than what rounding leaves along a border, about ten micrometres."""
+    import shapely
+
+    drawn = np.array(pieces, dtype=object)
+    mixed = shapely.get_type_id(drawn) == shapely.GeometryType.GEOMETRYCOLLECTION  # borders in common are lines
+    drawn[mixed] = [polygonal(each) for each in drawn[mixed]]
+    return shapely.area(drawn) > _ROUNDING * shapely.length(drawn)
 
 
 def reconstruct(
@@ -127,14 +157,19 @@ def flow_between(
 
 def checked(areas: "GeoSeries") -> "GeoSeries":
     """Polygons in EPSG:4326 with names of their own, or an error that says what is wrong with them."""
-    if areas.crs is None:
-        raise OdanonError("the drawn areas have no coordinate reference system; declare one, such as EPSG:4326")
+    areas = in_degrees(areas)
     if areas.index.has_duplicates:
         raise OdanonError("two drawn areas have the same name; give every area its own")
-    areas = areas.to_crs("EPSG:4326")
     if areas.isna().any() or areas.is_empty.any() or not areas.geom_type.isin(["Polygon", "MultiPolygon"]).all():
         raise OdanonError("a drawn area is not a polygon; draw polygons only")
     return areas.make_valid()
+
+
+def in_degrees(areas: "GeoSeries") -> "GeoSeries":
+    """Areas in EPSG:4326, if they say where they lie."""
+    if areas.crs is None:
+        raise OdanonError("the drawn areas have no coordinate reference system; declare one, such as EPSG:4326")
+    return areas.to_crs("EPSG:4326")
 
 
 def ground(shapes: "np.ndarray") -> "np.ndarray":

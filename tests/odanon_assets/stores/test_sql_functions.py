@@ -7,8 +7,8 @@ from pathlib import Path
 import geopandas
 import pandas as pd
 import pytest
-from bundles import accept, bundle
-from shapely.geometry import box
+from bundles import accept, bundle, town_zones
+from shapely.geometry import MultiPolygon, Point, Polygon, box
 from store_databases import as_role, emptied
 
 from odanon.errors import OdanonError
@@ -105,11 +105,41 @@ def test_months_are_sums_of_their_windows_by_local_clock(store: Store) -> None:
         ("month => '2026-03', since => '2026-03-01'", "a month stands for since and until"),
         ("since => '2026-03-02', until => '2026-03-01'", "not longer than nothing"),
         ("reading => 'odd'", "the reading is none of auto, even"),
+        ("month => '2026-03', product => 'twon'", "no published product of this name"),
     ],
 )
 def test_mistakes_are_one_sentence(store: Store, arguments: str, sentence: str) -> None:
     with pytest.raises(OdanonError, match=sentence):
         store.query(f"select f.* from {PAIR.format(f'flow(a.geometry, b.geometry, {arguments})')}", "town", AREAS)
+
+
+def test_areas_are_asked_for_only_if_they_can_be_told_apart(store: Store) -> None:
+    told, twice = "select * from matrix('areas')", AREAS.set_axis(["half", "half"])
+    for ask in (lambda: store.query(told, "town", twice), lambda: store.matrix("town", twice, When(*MARCH))):
+        with pytest.raises(OdanonError, match="two drawn areas have the same name"):
+            ask()
+    nowhere = geopandas.GeoDataFrame(geometry=ENDS)
+    for ask in (lambda: store.query(told, "town", nowhere), lambda: store.matrix("town", nowhere, When(*MARCH))):
+        with pytest.raises(OdanonError, match="no coordinate reference system"):
+            ask()
+    assert store.query(told, "town", AREAS.iloc[:0]).empty
+    assert store.matrix("town", AREAS.iloc[:0], When(*MARCH)).empty
+
+
+def test_a_place_that_an_area_lacks_or_has_of_a_large_zone_is_seen(store: Store) -> None:
+    """Sides that are oblique, as those of hexagons, move where they are cut: by more than the place."""
+    tall = Polygon([(0, 44), (3, 46), (0, 48)])
+    place, spot = Point(1.5, 47).buffer(0.001), Point(1, 46).buffer(1e-5)  # the one on a border
+    writer = store if isinstance(store, EmbeddedStore) else PostgisStore(store.url.split("?")[0])
+    zones = town_zones(["z1", "z2", "z3"])
+    zones.loc[0, "geometry"] = MultiPolygon([tall])
+    writer.publish(bundle(product="oblique", zones=zones), accept)
+    there, every = box(1, 0, 3, 1), When(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+    whole = store.flow("oblique", tall, there, every)
+    assert whole.low == whole.high > 0
+    for area in (box(-9, 40, 9, 50) - place, spot):
+        found = store.flow("oblique", area, there, every)
+        assert (found.low, found.high) == (0, whole.high)
 
 
 @pytest.fixture
