@@ -159,6 +159,7 @@ class Window(BaseModel):
     end: Annotated[str, Field(description="the first day after it")]
     length: Literal["day", "week", "month"]
     status: Literal["published", "withdrawn", "purged"]
+    missing: Annotated[list[str], Field(description="days inside it that its release is not of")]
     trips: float | None
     report: str | None
 

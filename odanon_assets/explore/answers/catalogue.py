@@ -55,7 +55,7 @@ def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
     chosen = published[name]
     manifests = chosen.manifests()
     latest = manifests[-1]
-    lengths = {told["window_start"]: told.get("window", "day") for told in manifests}
+    shown = {told["window_start"]: told for told in manifests}
     usual: Length = latest.get("window", "day")
     return {
         "name": name,
@@ -68,7 +68,7 @@ def product(published: Publications, request: dict[str, Any]) -> dict[str, Any]:
         "segments": [segment for segment in chosen.segments() if segment != _ALL],
         "day_types": _day_types(manifests),
         "months": chosen.months(),
-        "windows": _calendar(windows, lengths, usual, _trips(manifests), request["at"]),
+        "windows": _calendar(windows, shown, usual, request["at"]),
         "box": [round(float(side), 5) for side in chosen.zones().total_bounds],
     }
 
@@ -83,12 +83,13 @@ def _windows(published: Publications, product: str | None = None) -> pd.DataFram
 
 
 def _calendar(
-    windows: pd.DataFrame, lengths: dict[str, Length], usual: Length, trips: dict[str, float], at: str
+    windows: pd.DataFrame, manifests: dict[str, dict[str, Any]], usual: Length, at: str
 ) -> list[dict[str, Any]]:
+    """Every window, with what its manifest says; those that are not shown any more have none."""
     found = []
     for row in windows.to_dict("records"):
-        length = lengths.get(row["window_start"], usual)
-        shown = row["status"] == "published"
+        shown, told = row["status"] == "published", manifests.get(row["window_start"], {})
+        length = told.get("window", "day") if told else usual
         release = None if "://" in at else row["release_id"]  # the files of a folder are there, a database has copies
         found.append(
             {
@@ -96,17 +97,18 @@ def _calendar(
                 "end": next_window(date.fromisoformat(row["window_start"]), length).isoformat(),
                 "length": length,
                 "status": row["status"],
-                "trips": trips.get(row["window_start"]) if shown else None,
+                "missing": told.get("missing_days", []),
+                "trips": _trips(told),
                 "report": report_address(row["product"], row["window_start"], release) if shown else None,
             }
         )
     return found
 
 
-def _trips(manifests: list[dict[str, Any]]) -> dict[str, float]:
-    """What the manifests say of the trips of windows, rounded as it is there."""
-    told = {each["window_start"]: each.get("metrics", {}).get("trips_published") for each in manifests}
-    return {window: float(trips) for window, trips in told.items() if trips is not None}
+def _trips(manifest: dict[str, Any]) -> float | None:
+    """What a manifest says of the trips of its window, rounded as it is there."""
+    told = manifest.get("metrics", {}).get("trips_published")
+    return None if told is None else float(told)
 
 
 def _day_types(manifests: list[dict[str, Any]]) -> list[str]:

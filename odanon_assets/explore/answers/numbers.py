@@ -3,16 +3,17 @@
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 
 from odanon.client.publications import Publications, PublishedProduct
+from odanon.model.when.question import WEEKDAYS
 from odanon_assets.explore.answers.areas import drawn, table_of
 from odanon_assets.explore.models import MatrixAsked, ProfileAsked
 
 _NOTHING = "nothing that is published meets these areas at this time"
 _ISO = "%Y-%m-%dT%H:%M"
 _LABELS = {"1h": "%a %-d %b %H:%M", "3h": "%a %-d %b %H:%M", "1d": "%a %-d %b", "7d": "%-d %b %Y"}
+_WEEKDAYS = tuple(name.capitalize() for name in WEEKDAYS)
 _HOURS = {"1h": 1, "3h": 3, "1d": 24, "7d": 168}
 
 
@@ -48,12 +49,25 @@ def profile(published: Publications, request: dict[str, Any], asked: ProfileAske
         named = {"start": start.dt.strftime(_ISO), "end": end.dt.strftime(_ISO)}
         named |= {"label": start.dt.strftime(_LABELS[asked.step]), "days": None}
     else:
-        named = {"start": table["clock"], "end": np.roll(table["clock"], -1), "label": table["clock"]}
+        ends = table["clock"].map(lambda clock: _later(clock, _HOURS[asked.step]))
+        named = {"start": table["clock"], "end": ends, "label": table["clock"]}
         named |= {"days": table["days"].round(2)}
     return {
         "steps": steps.assign(**named).to_dict("records"),
         "note": _spread(table["spread_over_hours"].max(), _HOURS[asked.step]) if len(steps) else _NOTHING,
     }
+
+
+def _later(clock: str, hours: int) -> str:
+    """A time of the day, or of the week, some hours later; the steps beside it may be missing.
+
+    >>> _later("Sunday 21:00", 3), _later("08:00", 1)
+    ('Monday 00:00', '09:00')
+    """
+    weekday, _, at = clock.rpartition(" ")
+    days, hour = divmod(int(at[:2]) + hours, 24)
+    told = f"{hour:02}:{at[3:]}"
+    return f"{_WEEKDAYS[(_WEEKDAYS.index(weekday) + days) % 7]} {told}" if weekday else told
 
 
 def _local(instants: pd.Series, zone: ZoneInfo) -> pd.Series:

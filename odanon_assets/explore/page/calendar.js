@@ -37,8 +37,9 @@
     };
     const cell = (day, covers) => {
       const window = byDay.get(day);
-      const status = window ? (window.status === "purged" ? "withdrawn" : window.status) : "nothing";
-      const length = window && window.length !== "day" ? `, part of a ${window.length}` : "";
+      const lacks = window && window.missing.includes(day);
+      const status = window && !lacks ? (window.status === "purged" ? "withdrawn" : window.status) : "nothing";
+      const length = window && window.length !== "day" ? `, ${lacks ? "missing in" : "part of"} a ${window.length}` : "";
       const trips = window && window.trips ? `, ${count(Math.round(window.trips), "trip", "trips")} in all` : "";
       const chosen = covers(day);
       const button = el(

@@ -7,7 +7,7 @@
 
   // --- what is asked again ---
   const showFlows = () => {
-    const asked = new URLSearchParams(when.question(state.b && state.which === "b" ? state.b : state.a));
+    const asked = new URLSearchParams(when.question(when.shown()));
     const path = `api/products/${encodeURIComponent(state.product)}/flows?${asked}`;
     odanon.answer(
       byId("map"),
@@ -86,7 +86,7 @@
   onEach("#turn", "click", () => odanon.choose({ pair: [...state.pair].reverse() }));
   onEach("#finish", "click", () => tools.finish());
   onEach("#cancel", "click", () => tools.end());
-  onEach("#png", "click", () => odanon.save.map(map, product.title, `${when.inWords(state.a)}. ${product.citation}`));
+  onEach("#png", "click", () => odanon.save.map(map, product.title, `${when.inWords(when.shown())}. ${product.citation}`));
   document.querySelector(".tabs").addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     odanon.choose({ panel: state.panel === "areas" ? "published" : "areas" });

@@ -4,21 +4,49 @@
   const { byId, el, state, known, when, days } = odanon;
   let shown = null; // [{name, steps}], one or two
 
-  const stepOf = (period) => {
+  const periods = () => (state.b ? [state.a, state.b] : [state.a]);
+  // Two periods have steps of one length, by the longer one.
+  const stepOf = () => {
     if (state.fold === "day") return { step: state.step, fold: "day" };
     if (state.fold === "week") return { step: "1d", fold: "week" };
-    const long = days.between(...when.span(period));
+    const long = Math.max(...periods().map((period) => days.between(...when.span(period))));
     return { step: long <= 2 ? state.step : long <= 120 ? "1d" : "7d", fold: null };
   };
   const ask = (period, name) => {
     const [origin, destination] = state.pair.map((i) => odanon.shapes.geometry(state.areas[i]));
-    const asked = { origin, destination, when: when.question(period), reading: state.reading, ...stepOf(period) };
+    const asked = { origin, destination, when: when.question(period), reading: state.reading, ...stepOf() };
     return odanon.ask(name, `api/products/${encodeURIComponent(state.product)}/profile`, odanon.json(asked));
   };
   const gather = async () => {
-    const periods = state.b ? [state.a, state.b] : [state.a];
-    const told = await Promise.all(periods.map((period, i) => ask(period, i ? "profile-second" : "profile")));
-    return told.map((answer, i) => ({ name: when.label(periods[i]), steps: answer.steps, note: answer.note }));
+    const asked = periods();
+    const told = await Promise.all(asked.map((period, i) => ask(period, i ? "profile-second" : "profile")));
+    return told.map((answer, i) => ({
+      name: when.label(asked[i]),
+      since: when.span(asked[i])[0],
+      steps: answer.steps,
+      note: answer.note,
+    }));
+  };
+
+  // Where a step lies on the axis: at its time of the day or the week, or so long after its period began. Steps of which
+  // nothing is published are not told, so their number says nothing.
+  const weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+  const placeOf = (step, since) => {
+    if (state.fold === "none") return Date.parse(`${step.start}Z`) - Date.parse(`${since}T00:00Z`);
+    const [clock, weekday] = step.label.split(" ").reverse();
+    return `${weekdays.indexOf(weekday)} ${clock}`;
+  };
+  // The places of all lists in order, each with the step of every list there, if it has one.
+  const aligned = () => {
+    const places = new Map();
+    shown.forEach(({ steps, since }, list) => {
+      for (const step of steps) {
+        const place = placeOf(step, since);
+        if (!places.has(place)) places.set(place, []);
+        places.get(place)[list] = step;
+      }
+    });
+    return [...places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, steps]) => steps);
   };
 
   const plot = odanon.bars(byId("profile"));
@@ -28,29 +56,31 @@
     none: "trips through the period",
   };
   const draw = () => {
-    const labels = shown.map(({ steps }) => steps).reduce((a, b) => (b.length > a.length ? b : a));
-    const at = (list, key) => labels.map((_, i) => (list.steps[i] ? list.steps[i][key] : 0));
+    const places = aligned();
+    const labels = places.map((steps) => steps.find(Boolean).label);
+    const at = (list, key) => places.map((steps) => (steps[list] ? steps[list][key] : 0));
     const classes = ["fill-origin", "fill-destination"];
     plot.show({
       name: `Trips from ${state.areas[state.pair[0]].name} to ${state.areas[state.pair[1]].name}`,
       x: axis[state.fold],
-      labels: labels.map((step) => step.label),
+      labels,
       format: odanon.axisNumber,
       series: shown.map((list, i) => ({
         name: list.name,
         class: classes[i],
-        values: at(list, "estimate"),
-        low: at(list, "low"),
-        high: at(list, "high"),
+        values: at(i, "estimate"),
+        low: at(i, "low"),
+        high: at(i, "high"),
       })),
       tip: (i) => [
-        labels[i].label,
-        ...shown.flatMap(({ name, steps }) => {
-          if (!steps[i]) return [];
-          const words = known.sentence(steps[i]);
-          const spread = steps[i].spread_over_hours;
+        ...(shown.length > 1 && state.fold === "none" ? [] : [labels[i]]),
+        ...shown.flatMap(({ name }, list) => {
+          const step = places[i][list];
+          if (!step) return [];
+          const words = known.sentence(step);
+          const spread = step.spread_over_hours;
           return [
-            shown.length > 1 ? `${name}: ${words}` : words,
+            shown.length > 1 ? `${state.fold === "none" ? step.label : name}: ${words}` : words,
             ...(spread > 1 ? [`told for ${odanon.number(spread)} hours together`] : []),
           ];
         }),

@@ -21,7 +21,6 @@
     const asked = state.zone === null ? -1 : (data.indexOf.get(state.zone) ?? -1);
     return { side: state.side, bin: -1, segment: -1, zone: asked };
   };
-  const shownPeriod = () => (state.b && state.which === "b" ? state.b : state.a);
   const sizeOf = (zone) => `${count(data.zones[zone].tiles, "tile", "tiles")}, ${number(data.zones[zone].km2)} km²`;
   const isCoarse = (row) => row.coarse > 0.5 * row.trips;
   const title = (zone) => odanon.fullName(data.zones[zone]);
@@ -102,7 +101,7 @@
       state.zone === null ? "" : `Nothing is published for ${state.zone} at this time; these are all areas. `;
     byId("panel-title").textContent = `${count(rows.length, `${state.side} area`, `${state.side} areas`)}`;
     byId("panel-text").textContent =
-      `${gone}${odanon.when.inWords(shownPeriod())}: ${count(Math.round(data.told.trips), "trip", "trips")} published. Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.${left}`;
+      `${gone}${odanon.when.inWords(odanon.when.shown())}: ${count(Math.round(data.told.trips), "trip", "trips")} published. Choose an area, on the map or here, to see where its trips ${state.side === "origin" ? "go" : "come from"}.${left}`;
     if (state.table === "flows") {
       const pairs = data.flows.pairs(asked).map((row) => ({ ...row, zone: row[far] }));
       table.show([zoneColumn("Origin", "origin"), zoneColumn("Destination", "destination"), ...told], pairs, {

@@ -29,7 +29,9 @@
       const matrix = odanon.matrix.shown();
       if (!matrix) return;
       const head = ["origin", "destination"];
-      head.push(...(state.b ? ["first_", "second_", "difference_"].flatMap(columns) : [...columns(""), "exact"]));
+      const mark = matrix.by ? "per_day_" : "";
+      const compared = ["first_", "second_", "difference_"].map((name) => name + mark);
+      head.push(...(state.b ? compared.flatMap(columns) : [...columns(""), "exact"]));
       const rows = state.areas.flatMap((origin, i) =>
         state.areas.map((destination, j) => {
           const { first, second, difference } = matrix.cell(i, j);

@@ -41,7 +41,7 @@
         day < window.end && day < until;
         day = days.after(day)
       )
-        if (!state.days || weekdays[days.weekday(day)] === state.days) found++;
+        if (!window.missing.includes(day) && (!state.days || weekdays[days.weekday(day)] === state.days)) found++;
     }
     return found;
   };
@@ -58,13 +58,15 @@
     if (state.segment) parts.push(state.segment);
     return parts.join(", ");
   };
-  odanon.when = { span, label, dayCount, question, inWords };
+  // The period that the calendar sets and the map shows.
+  const shown = () => (state.b && state.which === "b" ? state.b : state.a);
+  odanon.when = { span, label, dayCount, question, inWords, shown };
 
   // --- controls ---
   const set = (period) => odanon.choose({ [state.b ? state.which : "a"]: period });
   const calendar = odanon.calendar(byId("calendar"), {
     day: (window, wider) => {
-      const [since, until] = span(state[state.b ? state.which : "a"]);
+      const [since, until] = span(shown());
       if (!wider) set({ since: window.start, until: window.end });
       else set({ since: since < window.start ? since : window.start, until: until > window.end ? until : window.end });
     },
@@ -130,7 +132,7 @@
   odanon.when.show = () => {
     const [a, b] = [span(state.a), state.b ? span(state.b) : null];
     const covers = (day) => (day >= a[0] && day < a[1] ? "a" : "") + (b && day >= b[0] && day < b[1] ? "b" : "");
-    const edited = state.b ? state[state.which] : state.a;
+    const edited = shown();
     calendar.show(product.windows, covers, span(edited)[0]);
     byId("period").replaceChildren(
       ...(state.b

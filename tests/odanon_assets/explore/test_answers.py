@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 import odanon
 from odanon_assets.explore.answers import mapped
+from odanon_assets.explore.answers.catalogue import product
 from odanon_assets.explore.models import WhenAsked
 from odanon_assets.explore.openapi import QUESTIONS, described
 from odanon_assets.stores.embedded import EmbeddedStore
@@ -140,6 +141,14 @@ def test_of_a_week_the_days_that_are_asked_for_are_shown(tmp_path: Path) -> None
     assert mapped.flows(published, {"product": "town"}, WhenAsked())["trips"] == trips.sum()
 
 
+def test_the_calendar_of_a_week_tells_the_days_that_it_lacks(tmp_path: Path) -> None:
+    bins = [{"time_bin": "2026-03-01T23:00:00Z", "day_type": "all", "since": "00:00", "until": "24:00", "days": 6}]
+    told = {"window": "week", "missing_days": ["2026-03-04"], "bins": bins}
+    EmbeddedStore(tmp_path).publish(bundle(**FACTS, **told), accept)
+    found = product(odanon.open(tmp_path), {"product": "town", "at": str(tmp_path)})["windows"]
+    assert [(each["end"], each["missing"]) for each in found] == [("2026-03-09", ["2026-03-04"])]
+
+
 def test_many_releases_give_the_same_map(client: TestClient, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapped, "_FEW", 0)
     many = mapped.flows(odanon.open(place), {"product": "town"}, WhenAsked())
@@ -182,6 +191,14 @@ def test_the_profile_is_that_of_the_client(client: TestClient, place: str) -> No
     means = odanon.open(place)["town"].profile(HALF, REST, step="3h", fold="day")
     assert (folded["steps"][0]["label"], folded["steps"][0]["days"]) == ("00:00", 3.0)
     assert [step["estimate"] for step in folded["steps"]] == pytest.approx(means["estimate"].tolist(), abs=1e-3)
+
+
+def test_a_folded_step_ends_after_its_own_length_also_where_the_next_one_is_not_asked_for(client: TestClient) -> None:
+    night = {"when": {"clock": "22:00-02:00"}, "step": "1h", "fold": "day"}
+    told = [(each["start"], each["end"]) for each in answered(client, "profile", json=PROFILE | night)["steps"]]
+    assert told == [("00:00", "01:00"), ("01:00", "02:00"), ("22:00", "23:00"), ("23:00", "00:00")]
+    week = [each["end"] for each in answered(client, "profile", json=PROFILE | {"fold": "week"})["steps"]]
+    assert week == ["Tuesday 00:00", "Wednesday 00:00", "Thursday 00:00"]
 
 
 def test_a_month_and_a_day_type_are_asked_as_the_client_asks_them(client: TestClient, place: str) -> None:

@@ -262,6 +262,31 @@ def test_two_periods_are_compared_and_the_page_says_what_the_bounds_leave_open(l
     assert page.run("odanon.known.change({low: -9, estimate: -5, high: -3}).verdict") == "fewer for sure"
 
 
+def test_compared_periods_lie_at_their_own_days_and_files_say_what_they_show(look):
+    two_days, one = "since=2026-03-02&until=2026-03-04", "since2=2026-03-04&until2=2026-03-05"
+    page = look(f"product=town&map=1.5,0.5,0.0014&{two_days}&{one}&fold=week")
+    rectangle(page, -0.2, -0.2, 3.6, 1.2)
+    page.until(f"({MATRIX}) === 1")
+    page.press("#matrix .cell")
+    chart = page.until("!document.querySelector('[aria-busy]') && document.querySelector('#profile svg')?.ariaLabel")
+    steps = dict(re.findall(r"(\w+day) 00:00: .*?2026 [\d,.]+ \(.*?\), .*?2026 ([\d,.]+) \(", chart))
+    assert [*steps] == ["Monday", "Tuesday", "Wednesday"]
+    assert [number == "0" for number in steps.values()] == [True, True, False]  # the second period is a Wednesday
+    page.press("[data-which=b]")
+    page.run("odanon.save.map = (map, title, source) => { window.told = source; }")
+    page.press("#png")
+    assert page.run("told").startswith("4 Mar 2026.")
+    head = page.run("""(async () => {
+      const {createObjectURL} = URL;
+      let saved;
+      URL.createObjectURL = (blob) => { saved = blob; return createObjectURL.call(URL, blob); };
+      odanon.save.matrix();
+      URL.createObjectURL = createObjectURL;
+      return (await saved.text()).split("\\n")[0];
+    })()""")
+    assert head.startswith("origin,destination,first_per_day_low,")
+
+
 def test_numbers_tell_no_more_than_is_known(look):
     page = look()
     for cell, said in KNOWN.items():
