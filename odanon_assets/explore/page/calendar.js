@@ -39,7 +39,8 @@
       const window = byDay.get(day);
       const lacks = window && window.missing.includes(day);
       const status = window && !lacks ? (window.status === "purged" ? "withdrawn" : window.status) : "nothing";
-      const length = window && window.length !== "day" ? `, ${lacks ? "missing in" : "part of"} a ${window.length}` : "";
+      const length =
+        window && window.length !== "day" ? `, ${lacks ? "missing in" : "part of"} a ${window.length}` : "";
       const trips = window && window.trips ? `, ${count(Math.round(window.trips), "trip", "trips")} in all` : "";
       const chosen = covers(day);
       const button = el(

@@ -86,7 +86,9 @@
   onEach("#turn", "click", () => odanon.choose({ pair: [...state.pair].reverse() }));
   onEach("#finish", "click", () => tools.finish());
   onEach("#cancel", "click", () => tools.end());
-  onEach("#png", "click", () => odanon.save.map(map, product.title, `${when.inWords(when.shown())}. ${product.citation}`));
+  onEach("#png", "click", () =>
+    odanon.save.map(map, product.title, `${when.inWords(when.shown())}. ${product.citation}`),
+  );
   document.querySelector(".tabs").addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     odanon.choose({ panel: state.panel === "areas" ? "published" : "areas" });
