@@ -1,5 +1,8 @@
 """Agents of a city from its census and survey, calibrated on matrices and placed by them."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -7,40 +10,46 @@ from travellers.cities import City
 
 from odanon import registry
 from odanon.demand.contracts import checked
-from odanon.demand.stages import Inputs, Matching, Placement, Prepared, calibrated, matched, placed, prepare
+from odanon.demand.stages import Calibration, Inputs, Matching, Prepared, calibrated, matched, placed, prepare
+from odanon.errors import OdanonError
 
 Floats = npt.NDArray[np.float64]
-PLACERS = ("naive-forward", "linked-forward", "linked-mcmc", "factor-graph")
+NAIVE, LINKED, MCMC, FACTOR = PLACERS = ("naive-forward", "linked-forward", "linked-mcmc", "factor-graph")
 
 
+@dataclass(frozen=True, eq=False)
 class Agents:
-    """What is the same whatever the matrices say is made once."""
+    """Everybody of a census with the day of a respondent, counted by the matrices that they are to be placed by."""
 
-    def __init__(self, city: City, seed: int) -> None:
-        self._seed, self._city = seed, city
-        names = ("zones", "census", "survey_people", "survey_trips", "commute")
-        tables = {name: checked(name, city.zones if name == "zones" else city.table(name), name) for name in names}
-        self._tables = tables
-        self._matching: Matching | None = None
+    prepared: Prepared
+    matching: Matching
+    calibration: Calibration
+    seed: int
 
-    def prepared(self, trips: Floats) -> Prepared:
+    @classmethod
+    def of(cls, city: City, trips: Floats, seed: int) -> "Agents":
+        """Respondents are made up, so that the day of a single one may be copied."""
         step, origin, destination = np.nonzero(trips)
-        zones = self._city.zones["zone"].to_numpy(object)
-        od = pd.DataFrame({"step": step, "origin": zones[origin], "destination": zones[destination], "trips": trips[step, origin, destination]})
-        return prepare(Inputs(**self._tables, od=checked("od", od, "od")), self._seed)
+        names = city.zones["zone"].to_numpy(object)
+        od = pd.DataFrame({"step": step, "origin": names[origin], "destination": names[destination]})
+        tables: dict[str, Any] = {
+            "zones": city.zones,
+            **{name: city.table(name) for name in ("census", "survey_people", "survey_trips")},
+            "od": od.assign(trips=trips[step, origin, destination]),
+        }
+        prepared = prepare(Inputs(**{name: checked(name, table, name) for name, table in tables.items()}), seed)
+        matching = matched(prepared, seed, min_donors=1)
+        return cls(prepared, matching, _calibrated(prepared, matching, seed), seed)
 
-    def placed(self, trips: Floats) -> "Placed":
-        """Everybody's day, of made-up respondents of whom even a single one may be copied."""
-        prepared = self.prepared(trips)
-        if self._matching is None:
-            self._matching = matched(prepared, self._seed, min_donors=1)
-        calibration = calibrated(prepared, self._matching, registry.create("calibrate", "raking", {}), self._seed)
-        return Placed(prepared, self._matching, calibration, self._seed)
+    def placed(self, placer: str) -> pd.DataFrame:
+        """Activities of all travellers, with the numbers of zones as the city has them."""
+        made = placed(self.prepared, self.matching, self.calibration, registry.create("place", placer, {}), self.seed)
+        return made.activities
 
 
-class Placed:
-    def __init__(self, prepared, matching, calibration, seed: int) -> None:
-        self._parts, self._seed = (prepared, matching, calibration), seed
-
-    def by(self, placer: str) -> Placement:
-        return placed(*self._parts, registry.create("place", placer, {}), self._seed)
+def _calibrated(prepared: Prepared, matching: Matching, seed: int) -> Calibration:
+    """By raking; by least squares where a release has lost steps, which no agent who travels in them can meet."""
+    try:
+        return calibrated(prepared, matching, registry.create("calibrate", "raking", {}), seed)
+    except OdanonError:
+        return calibrated(prepared, matching, registry.create("calibrate", "least-squares", {}), seed)

@@ -14,6 +14,7 @@ import odanon
 from odanon.model.hierarchy import Hierarchy
 from odanon.simulate.demand import STEPS, write_demand_set
 from odanon.simulate.source import Simulated
+from odanon.trips.build import great_circle_m
 
 Floats = npt.NDArray[np.float64]
 DAY = date(2026, 3, 3)  # a Tuesday
@@ -78,6 +79,5 @@ class City:
     @cached_property
     def lengths(self) -> Floats:
         """Metres between the middles of zones, 0 within one."""
-        places = gpd.GeoSeries(gpd.points_from_xy(self.zones["lon"], self.zones["lat"]), crs=4326)
-        metres = places.to_crs(places.estimate_utm_crs())
-        return np.hypot(np.subtract.outer(metres.x, metres.x), np.subtract.outer(metres.y, metres.y))
+        lat, lon = (self.zones[name].to_numpy() for name in ("lat", "lon"))
+        return great_circle_m(lat[:, None], lon[:, None], lat, lon)
