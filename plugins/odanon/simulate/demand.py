@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from odanon.demand.contracts import STEPS
 from odanon.plugin import parameters_of
 from odanon.simulate.city import CHUNK, EMPLOYED, City, People, Place, Stream, chunks, draw_people
 from odanon.simulate.plan import DAY_STARTS
@@ -37,9 +38,7 @@ from odanon.simulate.surveyed.zones import Zones
 from odanon.simulate.timeline import local_instant
 from odanon.simulate.write import MANIFEST, Files, fresh_folder
 
-STEPS = tuple(
-    60 * hour for hour in (0, 2, 5, 7, 8, 9, 10, 12, 14, 16, 17, 18, 19, 20, 22)
-)  # minutes, 003 section 4.3.2
+STARTS = tuple(60 * int(step[:2]) + int(step[3:]) for step in STEPS)  # minutes since midnight
 SURVEY_TRIPS = ["person", "seq", "leave_min", "arrive_min", "purpose", "mode", "distance_m"]
 TRUTH = ["person", "seq", "step", "origin", "destination", "purpose", "mode", "leave_min", "distance_m"]
 _YAML = """demand: simulated
@@ -51,6 +50,7 @@ inputs:
   survey_trips: survey_trips.parquet
   od: od.parquet
   commute: commute.parquet
+match: {{min_donors: 1}}  # nobody is behind these respondents; of real ones leave it at 5
 licence: "made-up people of `odanon simulate`; no licence is needed"
 """
 
@@ -137,7 +137,7 @@ def _write_chunk(
 def _true(seen: pd.DataFrame, zones: Zones) -> tuple[pd.DataFrame, tuple[npt.NDArray, npt.NDArray]]:
     """The trips with their zones by name, and these by number."""
     origin, destination = (zones.at(seen[f"{end}_x"].to_numpy(), seen[f"{end}_y"].to_numpy()) for end in "od")
-    step = np.searchsorted(STEPS, seen["leave_min"] % 1440, side="right") - 1
+    step = np.searchsorted(STARTS, seen["leave_min"] % 1440, side="right") - 1
     named = seen.assign(step=step, origin=zones.names[origin], destination=zones.names[destination])
     return named[TRUTH], (origin, destination)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 import odanon
 from odanon.model.hierarchy import Hierarchy
-from odanon.simulate.demand import STEPS, write_demand_set
+from odanon.simulate.demand import STARTS, write_demand_set
 from odanon.simulate.source import Simulated
 from odanon.trips.build import great_circle_m
 
@@ -53,7 +53,7 @@ class City:
     def truth(self) -> Floats:
         """trips[t, o, d] of everybody."""
         od = self.table("od")
-        made = np.zeros((len(STEPS), len(self.zones), len(self.zones)))
+        made = np.zeros((len(STARTS), len(self.zones), len(self.zones)))
         made[od["step"], self.number[od["origin"]], self.number[od["destination"]]] = od["trips"]
         return made
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from odanon.commands.simulate import simulate
 from odanon.demand.agendas import filter_agendas
-from odanon.simulate.demand import STEPS, TRUTH, write_demand_set
+from odanon.simulate.demand import STARTS, TRUTH, write_demand_set
 from odanon.simulate.source import Simulated
 
 PEOPLE, SHARE, ZONES = 1200, 0.1, 40
@@ -94,9 +94,9 @@ def test_everybody_sets_out_from_home_and_each_trip_from_where_the_last_one_ende
 
 def test_steps_are_those_of_the_clock(tables: Tables) -> None:
     truth = tables["truth"]
-    ends = [*STEPS[1:], 24 * 60]
+    ends = [*STARTS[1:], 24 * 60]
     starts_at = truth["leave_min"] % (24 * 60)
-    assert (starts_at >= truth["step"].map(dict(enumerate(STEPS)))).all()
+    assert (starts_at >= truth["step"].map(dict(enumerate(STARTS)))).all()
     assert (starts_at < truth["step"].map(dict(enumerate(ends)))).all()
 
 

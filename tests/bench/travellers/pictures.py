@@ -1,0 +1,2 @@
+"""Pictures of the experiment."""
+def drawn(table, folder): return []
