@@ -26,11 +26,15 @@ SEEDS = (1, 2, 3, 4, 5)  # of the city, of its survey and of the agents
 ITSELF = "itself"  # the matrices before anybody is placed by them
 
 
-def measured(folder: Path, seed: int) -> list[dict]:
-    """All rows of a city; those that are kept are not measured again."""
+def city_of(folder: Path, seed: int) -> tuple[City, Inputs]:
     city = City.made(folder / f"city-{seed}", PEOPLE, ZONES, seed)
     after = City.made(folder / f"after-{seed}", PEOPLE, ZONES, seed, DAY + timedelta(days=1))
-    inputs, rows = Inputs(city, after), []
+    return city, Inputs(city, after)
+
+
+def measured(folder: Path, seed: int) -> list[dict]:
+    """All rows of a city; those that are kept are not measured again."""
+    (city, inputs), rows = city_of(folder, seed), []
     plans = list(planned())
     for number, asked in enumerate(plans, 1):
         kept = folder / "kept" / str(seed) / f"{asked.name}.json"
@@ -45,7 +49,10 @@ def measured(folder: Path, seed: int) -> list[dict]:
             kept.with_suffix(".tmp").rename(kept)
             took = time.monotonic() - started
             r2 = ", ".join(f"{found[placer]['truth r2']:.2f}" for placer in PLACERS)
-            print(f"city {seed} of {len(SEEDS)}, {number:>2} of {len(plans)}: {asked.name:<24} R2 {r2}  {took:.0f} s", flush=True)
+            print(
+                f"city {seed} of {len(SEEDS)}, {number:>2} of {len(plans)}: {asked.name:<24} R2 {r2}  {took:.0f} s",
+                flush=True,
+            )
         told = {"seed": seed, "algorithm": asked.algorithm, "k": asked.k, "reading": asked.reading}
         rows += [told | {"model": model} | figures for model, figures in json.loads(kept.read_text()).items()]
     return rows
@@ -56,8 +63,8 @@ def main() -> int:
     started = time.monotonic()
     table = pd.DataFrame([row for seed in SEEDS for row in measured(folder, seed)])
     table.to_csv(folder / "measures.csv", index=False)
-    pictures = drawn(table, REPOSITORY / "docs" / "pictures")
-    written(table, REPOSITORY / "docs" / "demand.md", PEOPLE, ZONES)
+    pictures = drawn(table, *city_of(folder, SEEDS[0]), REPOSITORY / "docs" / "pictures")
+    written(table, REPOSITORY / "docs" / "demand.md")
     print(f"written: docs/demand.md, {', '.join(pictures)}; {(time.monotonic() - started) / 60:.0f} minutes")
     return 0
 

@@ -9,6 +9,8 @@ import pandas as pd
 from travellers.cities import City
 
 from odanon import registry
+from odanon.demand.calibrators.result import Calibrated
+from odanon.demand.calibrators.system import System
 from odanon.demand.contracts import checked
 from odanon.demand.stages import Calibration, Inputs, Matching, Prepared, calibrated, matched, placed, prepare
 from odanon.errors import OdanonError
@@ -53,3 +55,16 @@ def _calibrated(prepared: Prepared, matching: Matching, seed: int) -> Calibratio
         return calibrated(prepared, matching, registry.create("calibrate", "raking", {}), seed)
     except OdanonError:
         return calibrated(prepared, matching, registry.create("calibrate", "least-squares", {}), seed)
+
+
+def recorded(agents: Agents) -> System:
+    """What the calibrator is asked for."""
+    asked: list[System] = []
+
+    class Recorder:
+        def calibrate(self, system: System) -> Calibrated:
+            asked.append(system)
+            return Calibrated.of(system, system.persons, 0)
+
+    calibrated(agents.prepared, agents.matching, Recorder(), agents.seed)
+    return asked[0]

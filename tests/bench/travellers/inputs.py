@@ -40,7 +40,13 @@ class Input:
 
     @property
     def name(self) -> str:
-        return "-".join([self.algorithm.replace(" ", "_"), *([str(self.k)] if self.k else []), *([self.reading] if self.reading else [])])
+        return "-".join(
+            [
+                self.algorithm.replace(" ", "_"),
+                *([str(self.k)] if self.k else []),
+                *([self.reading] if self.reading else []),
+            ]
+        )
 
 
 def planned() -> Iterator[Input]:
@@ -83,7 +89,10 @@ class Inputs:
     def published(self, asked: Input) -> dict[str, float]:
         """How many rows are published, and which share of the trips they hold."""
         releases = self._released(asked.algorithm, asked.k).values()
-        rows, trips = (sum(int(n) for n in each) for each in zip(*((len(r.flows), r.flows["trips"].sum()) for r in releases), strict=True))
+        rows, trips = (
+            sum(int(n) for n in each)
+            for each in zip(*((len(r.flows), r.flows["trips"].sum()) for r in releases), strict=True)
+        )
         return {"rows": rows, "kept": trips / len(self._city.phones)}
 
     def _released(self, algorithm: str, k: int) -> dict[int, Release]:
