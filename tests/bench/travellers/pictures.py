@@ -24,7 +24,7 @@ GENERALISE = ("atg-lattice", "atg-joint", "oigh", "uniform")
 COLOURS = dict(zip(GENERALISE, ("#0b6e99", "#d9730d", "#6940a5", "#64748b"), strict=True))
 DASHES = {"even": "-", "prior": ":"}
 MEASURES = {
-    "truth r2 of the day": "OD pairs: R²",
+    "truth r2 of the day": "OD pairs: R² of the day",
     "communes r2": "pairs of communes: R²",
     "truth kl_common": "OD pairs: KL, common cells",
     "lengths": "trip lengths: largest gap",
@@ -73,9 +73,13 @@ def _models(table: pd.DataFrame) -> Any:
 
 
 def _measures(table: pd.DataFrame) -> Any:
+    """Of the factor graph: the change in each city against what it reaches by the true matrices."""
+    here = table[table["model"] == FACTOR]
+    true = here[here["algorithm"] == TRUE].set_index("seed")[list(MEASURES)]
+    changed = here.assign(**{name: here[name] - here["seed"].map(true[name]) for name in MEASURES})
     figure, axes = plt.subplots(2, 3, figsize=(10, 5.6))
     for axis, (measure, title) in zip(axes.flat, MEASURES.items(), strict=True):
-        _lines(axis, table[table["model"] == FACTOR], measure)
+        _lines(axis, changed, measure)
         axis.set_title(title)
     figure.subplots_adjust(hspace=0.4, wspace=0.25)
     return _with_legend(figure, axes[0][0])
