@@ -44,9 +44,8 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def _mean(values: pd.Series, digits: int = 2) -> str:
-    """Mean, and the range over cities."""
-    low, high = (f"{value:.{digits}f}" for value in (values.min(), values.max()))
-    return f"{values.mean():.{digits}f} ({low} … {high})"
+    """Mean and standard deviation over cities, on one line."""
+    return f"{values.mean():.{digits}f}\u00a0±\u00a0{values.std():.{digits}f}"
 
 
 def _models(table: pd.DataFrame) -> str:
@@ -143,7 +142,7 @@ def _changes(table: pd.DataFrame) -> str:
 
 def _signed(change: pd.Series) -> str:
     """Mean and standard deviation over cities."""
-    return f"{change.mean():+.3f} ± {change.std():.3f}"
+    return f"{change.mean():+.3f}\u00a0±\u00a0{change.std():.3f}"
 
 
 def _all(table: pd.DataFrame) -> str:
