@@ -61,6 +61,9 @@ def prepare(
     A census row becomes as many agents as its weight says: the whole part, and one more with the probability of the rest. The order of rows
     of no table matters.
     """
+    starts = [minutes(step) for step in steps]
+    if not starts or starts[0] or starts != sorted(set(starts)):
+        raise OdanonError("the steps are not clock times in order from 00:00 on; write them as 00:00, 06:00, 10:00")
     zones = inputs.zones.sort_values("zone", ignore_index=True)
     agents, census = _agents(inputs.census, zones, seed)
     respondents, agendas, survey = _survey(

@@ -69,8 +69,8 @@ def _placed(told: Figures) -> Iterator[str]:
     yield f"placed     {told['travellers']:,} travellers"
     elsewhere = {name: number for name, number in told["origins without trips"].items() if number}
     if elsewhere:
-        listed = ", ".join(f"{number:,} from {name}" for name, number in elsewhere.items())
-        yield f"  note     origins without trips in a step take chances from elsewhere: {listed}"
+        listed = ", ".join(f"{name} {number:,}" for name, number in elsewhere.items())
+        yield f"  note     origins without trips in a step, and where models that go by chances look instead: {listed}"
 
 
 def _fitted(told: Figures) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _fitted(told: Figures) -> Iterator[str]:
     if commute is not None and commute["fit"] is not None:
         yield f"commuters  R2 {commute['fit']['r2']:.3f}, KL {commute['fit']['kl']:.2f}"
     elif commute is not None:
-        yield "commuters  no measure: some agents work in several zones"
+        yield f"commuters  no measure: {commute['why']}"
 
 
 LINES: dict[str, Callable[[Figures], Iterator[str]]] = {
