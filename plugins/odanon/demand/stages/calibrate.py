@@ -99,7 +99,8 @@ def _share(trips: Floats) -> list[float]:
 
 def _weighted(prepared: Prepared, trips: Ints) -> Floats:
     people = prepared.respondents
-    return people["weight"].to_numpy("float64") @ trips[people["agenda"].to_numpy(np.int64)].astype(np.float64)
+    weight = people["weight"].to_numpy("float64")
+    return np.asarray((weight[:, None] * trips[people["agenda"].to_numpy(np.int64)]).sum(axis=0))
 
 
 def _profiles(agents: pd.DataFrame, profile: Ints, coefficient: Floats, whole: Ints) -> list[dict[str, float | str]]:
