@@ -293,9 +293,9 @@ def test_it_is_told_why_commuters_have_no_measure(
     ("changed", "sentence"),
     [
         ({"od": od().assign(step=lambda rows: rows["step"] + 9)}, "od has steps up to 12 and there are 4"),
-        ({"od": od().assign(origin=lambda rows: "IRIS " + rows["origin"])}, "100% of od have a origin and destination that is not among the zones"),
+        ({"od": od().assign(origin=lambda rows: "IRIS " + rows["origin"])}, "100% of od have no origin and destination among the zones"),
         ({"od": od().assign(trips=0.0)}, "od has no trips"),
-        ({"census": census().assign(home_zone="x")}, "100% of census have a home_zone that is not among the zones"),
+        ({"census": census().assign(home_zone="x")}, "100% of census have no home_zone among the zones"),
         ({"census": census().assign(weight=1e9)}, "more than 50,000,000 people"),
         ({"census": census().assign(weight=1e-8)}, "nobody who lives in the zones"),
         ({"survey_trips": survey()[1].assign(person="x")}, "no respondent of the survey travels"),

@@ -210,6 +210,6 @@ def _matrices(od: pd.DataFrame, zones: pd.DataFrame, steps: int) -> tuple[pd.Dat
 def _refuse_unknown(table: str, column: str, unknown: float, every: float) -> None:
     if unknown > _MOST_UNKNOWN * every:
         raise OdanonError(
-            f"{unknown / every:.0%} of {table} have a {column} that is not among the zones; name zones alike, or map the names with"
+            f"{unknown / every:.0%} of {table} have no {column} among the zones; name zones alike, or map the names with"
             f" values under inputs.{table}"
         )
