@@ -174,6 +174,7 @@ def test_commands_tell_what_a_modeller_wants_to_know(file: Path, tmp_path: Path)
         done = CliRunner().invoke(cli.main, ["demand", stage, str(file), "--out", str(out)])
         assert done.exit_code == 0, done.output
         lines[stage] = done.stdout
+    assert "the matrices have no trips in step 0: whoever travels then" in lines["prepare"]
     assert "1 respondents, 2% of the survey's weight: fewer than min_donors" in lines["match"]
     assert "largest gap of a step's share" in lines["calibrate"]
     assert "OD fit     R2" in lines["evaluate"]

@@ -96,6 +96,7 @@ def test_what_is_left_out_is_told() -> None:
     assert told["survey"]["trips of nobody in survey_people"] == 1
     assert told["od"]["left_out"] == {"zones that are not in zones": 1}
     assert told["od"]["share outside"] == pytest.approx(2 / 1234)
+    assert told["od"]["steps without trips"] == [0]
 
 
 def test_agendas_that_too_few_respondents_have_are_given_to_nobody(prepared: Prepared) -> None:

@@ -204,6 +204,7 @@ def _matrices(od: pd.DataFrame, zones: pd.DataFrame, steps: int) -> tuple[pd.Dat
     return made, told | {
         "trips": float(made["trips"].sum()),
         "share outside": float(1 - trips[inside].sum() / trips.sum()),
+        "steps without trips": sorted({*range(steps)} - {*made["step"].tolist()}),
     }
 
 

@@ -23,6 +23,8 @@ def _prepared(told: Figures) -> Iterator[str]:
     yield f"census     {census['agents']:,} agents for {census['people']:,.0f} people in {told['zones']['zones']:,} zones"
     yield f"survey     {survey['agendas']:,} different agendas, {kept:.2f} activities a person ({asked:.2f} before the filter)"
     yield f"matrices   {od['trips']:,.0f} trips in {len(told['steps'])} steps"
+    if empty := od["steps without trips"]:
+        yield f"  note     the matrices have no trips in step {', '.join(map(str, empty))}: whoever travels then will count for nobody"
     for note in od.get(PUBLISHED, {}).get("notes", ()):
         yield f"  note     {note}"
     for table in ("zones", "census", "survey", "od"):
