@@ -38,7 +38,7 @@ class Matrices:
         """Trips with a small share spread by what leaves and enters zones in the step, or over the day: what a release does not show may
         still be, so that no agenda is impossible. In which unit trips are counted changes nothing."""
         if not share:
-            return self.trips
+            return self.trips.copy()
         made = np.empty_like(self.trips)
         day = self.trips.sum(axis=0)
         least = share * day.sum() / len(day)  # as if this left, and entered, each zone besides
