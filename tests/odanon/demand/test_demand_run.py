@@ -63,7 +63,7 @@ def test_the_readme_says_what_must_be_said(folder: Path) -> None:
     assert "survey of the town, to be cited" in text
     assert "Not anonymous" in text
     assert "`work/` has respondents of the survey" in text
-    assert "at least 5 respondents" in text
+    assert "5 or more respondents" in text
     assert ", ".join(STEPS) in text
     assert "anonymous" not in text.replace("Not anonymous", ""), "nothing else may be called so"
 
