@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SHAPE, _CRS = Column("shape", "geometry", "shape"), Column("crs", "crs", "text")
 _NAME = "name"  # the usual column, and the property of the answer
 _LONGEST_NAME = 200
+_CONTROLS = re.compile(r"[\x00-\x1f]")
 _PLACE = re.compile(r"file 1 of 1( \(sha256 \w+\))? ")  # how the reader calls the one file
 _FORMATS = ("GeoJSON", "GPKG")
 _MOST_ROWS = 10_000
@@ -105,7 +106,17 @@ def _read(body: bytes, asked: FileAsked) -> tuple[list[str], list["BaseGeometry"
     placed = shapes.to_crs("EPSG:4326").to_numpy()
     kept = ~(shapely.is_missing(placed) | shapely.is_empty(placed))
     names = rows["label"].astype("str").where(rows["label"].notna(), "") if "label" in rows else [""] * len(rows)
-    return [str(name)[:_LONGEST_NAME] for name, keep in zip(names, kept, strict=True) if keep], [*placed[kept]]
+    west, south, east, north = shapely.bounds(placed[kept]).T
+    if not ((west >= -180) & (south >= -90) & (east <= 180) & (north <= 90)).all():  # nor where numbers are none
+        raise OdanonError(
+            "an area lies beyond longitude 180 or latitude 90; save the areas again with their reference system"
+        )
+    return [_one_line(str(name)) for name, keep in zip(names, kept, strict=True) if keep], [*placed[kept]]
+
+
+def _one_line(name: str) -> str:
+    """A name that may be asked with."""
+    return " ".join(_CONTROLS.sub(" ", name).split())[:_LONGEST_NAME]
 
 
 def _rows(path: Path, asked: FileAsked) -> pd.DataFrame:
@@ -155,7 +166,7 @@ def _distinct(names: list[str]) -> list[str]:
         name, plain, copy = given.strip() or f"Area {number}", given.strip() or f"Area {number}", 1
         while name in used:
             copy += 1
-            name = f"{plain} ({copy})"
+            name = f"{plain[: _LONGEST_NAME - 6]} ({copy})"  # there are fewer than a thousand
         used.add(name)
         found.append(name)
     return found

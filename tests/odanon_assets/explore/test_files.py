@@ -90,6 +90,17 @@ def test_a_file_that_is_none_is_one_sentence(town: TestClient, body: bytes, stat
     assert "/tmp" not in answer.text
 
 
+def test_what_is_uploaded_can_be_asked_about(town: TestClient, tmp_path: Path) -> None:
+    names = ["two\nlines", "x" * 200, "x" * 200, "<b>=1+1</b>"]
+    body = layer(tmp_path, "geojson", [box(0, 0, 0.5, 1)] * 4, None, name=names)
+    told = town.post("/api/areas", content=body).json()
+    assert [each["properties"]["name"] for each in told["features"]][::3] == ["two lines", "<b>=1+1</b>"]
+    assert town.post("/api/products/town/matrix", json={"areas": told}).status_code == 200
+    for far in (b"500", b"1e309"):
+        answer = town.post("/api/areas", content=body.replace(b"0.5", far))
+        assert answer.status_code == 422, answer.text
+
+
 def test_a_file_with_too_much_or_without_ground_is_refused(town: TestClient, tmp_path: Path) -> None:
     many = layer(tmp_path, "geojson", [box(n / 9, 0, n / 9 + 0.1, 1) for n in range(201)], None)
     answer = town.post("/api/areas", content=many)
