@@ -19,7 +19,7 @@ from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
 from odanon.tables.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
-from odanon.tables.write import HANDOUT, KEEP, write_release
+from odanon.tables.write import HANDOUT, KEEP, withheld, write_release
 
 PANEL = ("One table", 1)
 
@@ -85,11 +85,11 @@ def anonymize(
         write_release(out, released, loaded, algorithm, table.path.name.partition(".")[0], table.zone.key)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
-    if released.verified:
+    if (why := withheld(released, loaded)) is None:
         files = ", ".join(sorted(path.name for path in (out / HANDOUT).iterdir()))
         typer.echo(f"to hand out: {out / HANDOUT} ({files})")
     else:
-        typer.echo("nothing to hand out: flows that are not verified are to compare with")
+        typer.echo(f"nothing to hand out: {why}")
     typer.echo(f"to keep, restricted: {out / KEEP} (exact numbers of people, and where each input pair went)")
 
 
