@@ -190,7 +190,7 @@ def _need_columns(od: pd.DataFrame, *names: str) -> None:
 
 def _with_persons(od: pd.DataFrame, person: str | None) -> pd.DataFrame:
     """The table with one id for every person, as the command line reads it: 17 and the text 17.0 are one."""
-    if person not in od.columns:
+    if person is None or person not in od.columns:
         return od
     ids, kinds = persons(od[person])
     kinds.refuse_mixed()
