@@ -1,10 +1,11 @@
 """The rows of one release in a folder, with what bounds and time need to know of them."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from odanon.model.release import REST
@@ -20,6 +21,7 @@ INSTANT = "datetime64[us, UTC]"
 MOMENT = pd.Timedelta(seconds=1)  # how long rows last that are older than ends of bins: they count where they start
 _COLUMNS = ("time_start", "time_end", "segment", "origin_zone", "destination_zone", "kind", "trips", "spread")
 _ENDS = ("origin_zone", "destination_zone")
+_KEPT = 4  # releases whose rows are at hand for the next question
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +81,7 @@ class Rows:
 
     @cached_property
     def _flows(self) -> pd.DataFrame:
-        flows = flows_over([self.folder]).execute(f"SELECT {', '.join(_COLUMNS)} FROM flows").df()
-        return ended(flows)
+        return rows_of(self.folder)
 
     @cached_property
     def _numbered(self) -> pd.DataFrame:
@@ -90,14 +91,39 @@ class Rows:
     @cached_property
     def _nested(self) -> pd.DataFrame:
         """With the rest around each row, and how long rows are."""
-        around = rests_around(self._flows, read_zones(self.folder), told_times(manifest_of(self.folder)))
-        hours = self._flows["trips"] * lengths_of(self._flows) / 3600
-        return self._numbered.assign(around=around, place=places_of(self._flows), hours=hours)
+        return self._numbered.assign(**nesting_of(self.folder))
 
     @cached_property
     def _pulses(self) -> pd.DataFrame:
         found = pulses(self._flows, read_zones(self.folder), told_times(manifest_of(self.folder)))
         return found.assign(zone_id=self.number.loc[found["zone_id"]].to_numpy())
+
+
+def rows_of(folder: Path) -> pd.DataFrame:
+    """The rows of a release with their times."""
+    return _rows_of(folder, _written_ns(folder)).copy(deep=False)
+
+
+def nesting_of(folder: Path) -> dict[str, npt.ArrayLike]:
+    """Which rest lies around each row of a release, which rows are of one place, and their trips times how long they are."""
+    return _nesting_of(folder, _written_ns(folder))
+
+
+def _written_ns(folder: Path) -> int:
+    return (folder / "flows.parquet").stat().st_mtime_ns
+
+
+# A release never changes, and people ask several questions of the same one.
+@lru_cache(maxsize=_KEPT)
+def _rows_of(folder: Path, _written_ns: int) -> pd.DataFrame:
+    return ended(flows_over([folder]).execute(f"SELECT {', '.join(_COLUMNS)} FROM flows").df())
+
+
+@lru_cache(maxsize=_KEPT)
+def _nesting_of(folder: Path, written_ns: int) -> dict[str, npt.ArrayLike]:
+    flows = _rows_of(folder, written_ns)
+    around = rests_around(flows, read_zones(folder), told_times(manifest_of(folder)))
+    return {"around": around, "place": places_of(flows), "hours": flows["trips"] * lengths_of(flows) / 3600}
 
 
 def ended(times: pd.DataFrame) -> pd.DataFrame:

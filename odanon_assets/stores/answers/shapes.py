@@ -1,5 +1,6 @@
 """The zones and tiles of releases in folders, each shape once, and how zonings lie in each other."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from odanon_assets.stores.seal import TILES, with_names, zone_digests
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
+
+_KEPT = 32  # releases whose zones are at hand for the next question: they never change, and reading them takes longest
 
 
 def distinct_zones(folders: list[Path]) -> tuple["GeoDataFrame", pd.DataFrame]:
@@ -40,9 +43,15 @@ def distinct_zones(folders: list[Path]) -> tuple["GeoDataFrame", pd.DataFrame]:
 
 def read_zones(folder: Path) -> "GeoDataFrame":
     """The zones of a release as they were published."""
+    path = folder / "zones.parquet"
+    return _zones_of(path, path.stat().st_mtime_ns).copy(deep=False)
+
+
+@lru_cache(maxsize=_KEPT)
+def _zones_of(path: Path, _written_ns: int) -> "GeoDataFrame":
     import geopandas
 
-    return with_names(geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore"))
+    return with_names(geopandas.read_parquet(path).drop(columns="bbox", errors="ignore"))
 
 
 def distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":

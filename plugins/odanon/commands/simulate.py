@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from odanon.errors import OdanonError
+from odanon.simulate.demand import write_demand_set
 from odanon.simulate.mode import Mode
 from odanon.simulate.source import Simulated
 from odanon.simulate.write import write_city
@@ -40,12 +41,25 @@ def simulate(
             "without a zone, teleports, duplicates. 0.01 is a realistic amount."
         ),
     ] = 0.0,
+    demand: Annotated[
+        bool,
+        typer.Option(
+            "--demand", help="Write instead what odanon demand takes, of the first day: census, survey, phones, truth."
+        ),
+    ] = False,
+    zones: Annotated[int, typer.Option(min=2, max=5000, help="With --demand: how many zones the city has.")] = 120,
+    survey_share: Annotated[
+        float, typer.Option(min=0.0001, max=1, help="With --demand: share of the people who are surveyed.")
+    ] = 0.02,
 ) -> None:
     """Simulate a city: what phones send, and beside it the true stays and trips.
 
     The folder holds points/ (or events/ and antennas.parquet), the truth in stays/ and trips/, people.parquet with
     survey weights, and city.json with all parameters and counts. Use it to try a product or to measure a
     detector: `odanon simulate --people 1000 --days 1 --outlier-share 0.02`.
+
+    With --demand the folder holds one day as a census of everybody, a survey of a few, trips of phones for the rest, zones, commuters, the
+    true matrices and trips, and demand.yaml for `odanon demand run`: `odanon simulate --demand --people 20000`.
     """
     source = _source(
         people=people,
@@ -60,7 +74,14 @@ def simulate(
         raise OdanonError(f"--start: no city is simulated on {start.date()}; take a day from the year 2000 on")
     with _progress() as progress:
         task = progress.add_task(f"{people:,} people", total=people)
-        manifest = write_city(source, mode, start.date(), days, out, lambda n: progress.advance(task, n))
+
+        def done(n: int) -> None:
+            progress.advance(task, n)
+
+        if demand:
+            manifest = write_demand_set(source, start.date(), out, survey_share, zones=zones, done=done)
+        else:
+            manifest = write_city(source, mode, start.date(), days, out, done)
     _tell(manifest, out)
 
 

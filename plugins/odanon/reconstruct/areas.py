@@ -8,6 +8,7 @@ shares of published weights instead of ground (`odanon.reconstruct.readings`).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ from odanon.reconstruct.readings import (
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
+    from pyproj import Transformer
     from shapely.geometry.base import BaseGeometry
 
 EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any size
@@ -139,6 +141,14 @@ def checked(areas: "GeoSeries") -> "GeoSeries":
 
 def ground(shapes: "np.ndarray") -> "np.ndarray":
     """Square metres of shapes in EPSG:4326, in an equal-area projection."""
-    import geopandas
+    import shapely
 
-    return geopandas.GeoSeries(shapes, crs="EPSG:4326").to_crs(EQUAL_AREA).area.to_numpy()
+    return shapely.area(shapely.transform(np.asarray(shapes), _equal_area().transform, interleaved=False))
+
+
+@cache
+def _equal_area() -> "Transformer":
+    """Made once: looking up reference systems takes longer than most shapes do."""
+    from pyproj import Transformer
+
+    return Transformer.from_crs("EPSG:4326", EQUAL_AREA, always_xy=True)

@@ -55,6 +55,7 @@ class Stream(IntEnum):
     POINTS = 3
     EVENTS = 4
     DIRT = 5
+    SURVEY = 6
 
 
 @dataclass(frozen=True)

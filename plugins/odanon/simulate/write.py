@@ -40,7 +40,7 @@ from odanon.simulate.source import Simulated
 from odanon.simulate.timeline import local_instant, true_stays, true_trips
 
 _CHUNKS_PER_FILE = 20
-_MANIFEST = "city.json"
+MANIFEST = "city.json"
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ def write_city(
     recording = _recording(source, city, mode)
     rows: Counter[str] = Counter()
     dirt: Counter[str] = Counter()
-    with _fresh_folder(out) as folder:
-        with _Files(folder, rows) as tables:
+    with fresh_folder(out) as folder:
+        with Files(folder, rows) as tables:
             if recording.network is not None:
                 tables.write("antennas.parquet", recording.network.frame())
             for start in chunks(source.people)[::_CHUNKS_PER_FILE]:
-                with _Files(folder, rows) as parts:
+                with Files(folder, rows) as parts:
                     for chunk in chunks(source.people)[start : start + _CHUNKS_PER_FILE]:
                         people = draw_people(city, chunk, source.people)
                         tables.write("people.parquet", people.frame())
@@ -90,7 +90,7 @@ def write_city(
             "rows": dict(sorted(rows.items())),
             "dirt": dict(sorted(dirt.items())),
         }
-        (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+        (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return manifest
 
 
@@ -111,7 +111,7 @@ def _recording(source: Simulated, city: City, mode: Mode) -> _Recording:
     )
 
 
-def _write_truth(files: "_Files", city: City, people: People, dates: list[date]) -> None:
+def _write_truth(files: "Files", city: City, people: People, dates: list[date]) -> None:
     """Stays, cut to the range of days, and the trips that lie within it."""
     opens, closes = local_instant(dates[0], city.zone), local_instant(dates[-1] + timedelta(days=1), city.zone)
     segments = timeline(city, people, dates[0], dates[-1])
@@ -119,7 +119,7 @@ def _write_truth(files: "_Files", city: City, people: People, dates: list[date])
     files.write(f"trips/{_part(people)}.parquet", true_trips(segments, city, people, opens, closes))
 
 
-def _write_day(files: "_Files", city: City, people: People, day: date, recording: _Recording) -> Counter[str]:
+def _write_day(files: "Files", city: City, people: People, day: date, recording: _Recording) -> Counter[str]:
     """What one chunk of people sent on one day; returns the number of bad rows by kind."""
     rows = recording.record(people, day)
     dirt = recording.soil(city.rng(Stream.DIRT, people.chunk, day.toordinal()), rows)
@@ -136,7 +136,7 @@ def _part(people: People) -> str:
     return f"part-{people.chunk // _CHUNKS_PER_FILE:05d}"
 
 
-class _Files:
+class Files:
     """Parquet files under one folder that grow by a row group at each call; rows are counted by first name."""
 
     def __init__(self, folder: Path, rows: Counter[str]) -> None:
@@ -144,7 +144,7 @@ class _Files:
         self._rows = rows
         self._writers: dict[str, pq.ParquetWriter] = {}
 
-    def __enter__(self) -> "_Files":
+    def __enter__(self) -> "Files":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -170,10 +170,10 @@ def _texts(schema: pa.Schema) -> list[str]:
 
 
 @contextmanager
-def _fresh_folder(out: Path) -> Iterator[Path]:
+def fresh_folder(out: Path) -> Iterator[Path]:
     """A temporary folder that becomes `out` at the end; only an earlier city may be replaced."""
     out = out.resolve()
-    if out.exists() and not (out.is_dir() and ((out / _MANIFEST).exists() or not any(out.iterdir()))):
+    if out.exists() and not (out.is_dir() and ((out / MANIFEST).exists() or not any(out.iterdir()))):
         raise OdanonError(f"{out} holds something that is not a simulated city: choose another --out folder.")
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

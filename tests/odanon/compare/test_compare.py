@@ -21,6 +21,7 @@ from odanon.compare.plan import Plan, cases
 from odanon.compare.runner import run_plan, tidy
 from odanon.compare.worker import main, warm_up
 from odanon.errors import OdanonError
+from odanon.metrics.declared import every_figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.tables.read import TableInput
@@ -197,6 +198,8 @@ def test_what_nobody_can_verify_is_told_as_such_and_never_the_best(
     assert row is not None
     assert '<strong class="unsafe">not verified</strong>' in row[0]
     assert 'class="best"' not in row[0]
+    left_out = compared.set_index("algorithm").loc["laplace", "S_share"]  # which noise makes meaningless
+    assert f">{every_figure()['S_share'].in_words(left_out)}<" not in row[0]
 
 
 @pytest.mark.usefixtures("cases_here")

@@ -17,7 +17,7 @@ from odanon.gate.audit.auditor import audit
 from odanon.gate.audit.published import Content, PublishedMatrix
 
 STRESS = bool(os.environ.get("ODANON_STRESS"))
-TOWNS = 20 if STRESS else 5  # attacked in one test
+TOWNS = 20 if STRESS else 10  # attacked in one test
 SUBTRACTIONS = {"nested-difference", "crossing-difference", "total-difference", "combination"}
 
 

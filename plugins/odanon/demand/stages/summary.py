@@ -46,7 +46,7 @@ def _matched(told: Figures) -> Iterator[str]:
             f" their agenda; the others have {mean['donors']:.2f} activities a day, all {mean['respondents']:.2f}"
         )
     for key, agents in told["agents with a value that no donor has"].items():
-        yield f"  note     {agents:,} agents have a {key} that no donor has"
+        yield f"  note     {agents:,} agents have a value of {key} that no donor has"
 
 
 def _calibrated(told: Figures) -> Iterator[str]:

@@ -68,7 +68,8 @@ def _file_batches(job: dict[str, Any], number: int, converter: Converter, dialec
             start, end = job["span"]
             file.seek(start)
             file, size = Part(file, end - start), end - start
-        for raw, lost in raw_batches(file, size, path, job["columns"], dialect, job["time_format"]):
+        lines = job["span"] is not None  # a file is cut only if no line is part of a row
+        for raw, lost in raw_batches(file, size, path, job["columns"], dialect, job["time_format"], lines=lines):
             yield converter.convert(raw, lost, person)
 
 

@@ -31,9 +31,16 @@ _JSON_KINDS = {"text": pa.string(), "id": pa.string(), "number": pa.float64(), "
 
 
 def raw_batches(
-    file: BinaryIO, size: int, path: str, columns: list[dict[str, Any]], dialect: Dialect, time_format: str
+    file: BinaryIO,
+    size: int,
+    path: str,
+    columns: list[dict[str, Any]],
+    dialect: Dialect,
+    time_format: str,
+    *,
+    lines: bool = False,
 ) -> Raw:
-    """The wanted columns of one file, whose format its name tells."""
+    """The wanted columns of one file, whose format its name tells; of a CSV file whose every line is a row, if so told."""
     name = path.lower()
     if name.endswith((".parquet", ".pq")):
         return parquet(file, size, columns)
@@ -41,7 +48,7 @@ def raw_batches(
     text = Unpacked(file, size, codec)
     plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
     if plain.endswith((".csv", ".txt", ".tsv")) or dialect.names is not None:  # somebody has looked
-        return _csv(text, columns, dialect)
+        return _csv(text, columns, dialect, lines=lines)
     if plain.endswith(".gpx"):
         return gpx(text)
     if plain.endswith(".plt"):
@@ -78,8 +85,11 @@ def present(columns: list[dict[str, Any]], names: list[str]) -> list[str]:
     return list(dict.fromkeys(column["source"] for column in columns))
 
 
-def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect) -> Raw:
-    """All columns as bytes; a row with too many or too few fields is lost, and counted."""
+def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lines: bool) -> Raw:
+    """All columns as bytes; a row with too many or too few fields is lost, and counted.
+
+    Without looking for values that are broken over several lines, a file is read in two thirds of the time.
+    """
     source = text if dialect.encoding == UTF8 else Recoded(text, dialect.encoding)
     first = b""
     while b"\n" not in first and len(first) < ROW_BYTES and (more := source.read(1 << 16)):
@@ -104,7 +114,9 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect) -> Raw
         reader = pyarrow.csv.open_csv(
             pa.PythonFile(_Joined(first, source), "r"),
             pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False, **options),
-            pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=skip),
+            pyarrow.csv.ParseOptions(
+                delimiter=dialect.delimiter, newlines_in_values=not lines, invalid_row_handler=skip
+            ),
             pyarrow.csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary()), strings_can_be_null=True
             ),
