@@ -1,7 +1,6 @@
 """A release of a table to hand out: bands instead of people, in formats that others open, with a report and a README."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from odanon.report.release import render_release
 from odanon.risk.bands import persons_band
 from odanon.risk.public import declarations, public_metrics
 from odanon.tables.spreadsheet import write_csv
-from odanon.tables.times import SOME_DAY, are_hours
+from odanon.tables.times import SOME_DAY, are_hours, is_interval
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -96,13 +95,13 @@ def handout(
     for at, (name, release) in enumerate(released.releases.items()):
         rows = release.flows.assign(spread=over_tiles(release))
         intervals = rows["time"].astype("str") if "time" in rows else pd.Series(str(name), rows.index, dtype="str")
-        if release.times is not None or _is_interval(name):
+        if release.times is not None or is_interval(name):
             start, end = (pd.to_datetime(intervals.str.split("/").str[edge], utc=True) for edge in (0, 1))
         else:
             start, end = (pd.Series(pd.Timestamp(SOME_DAY + n * _HOUR), rows.index) for n in (at, at + 1))
         parts.append(rows.assign(time_start=start, time_end=end, bin=name))
     rows = pd.concat(parts, ignore_index=True)
-    told = [release.times is not None or _is_interval(name) for name, release in released.releases.items()]
+    told = [release.times is not None or is_interval(name) for name, release in released.releases.items()]
     instants, clock = all(told), all(told) and are_hours(rows["time_start"], rows["time_end"])
     if clock:  # hours of a day are those of any clock
         wall = {name: rows[name].dt.tz_localize(None).dt.tz_localize(timezone) for name in ("time_start", "time_end")}
@@ -139,11 +138,6 @@ def handout(
         used = zones["zone_id"].isin(public["origin_zone"]) | zones["zone_id"].isin(public["destination_zone"])
         zones = as_told(zones[used].reset_index(drop=True))
     return Handout(shown, zones, manifest, public)
-
-
-def _is_interval(name: Any) -> bool:
-    """Whether a matrix is named by the start and end of its time bin."""
-    return isinstance(name, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[^/]+/\d{4}-\d\d-\d\dT[^/]+", name) is not None
 
 
 def _public(rows: pd.DataFrame, k: int, unit: str, timezone: str) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """A column of a table as the time bins of a window: instants cut by a local clock, or hours of a day."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -130,6 +131,11 @@ def refuse_thin_ends(od: ODMatrix, k: int) -> None:
 def are_hours(start: pd.Series, end: pd.Series) -> bool:
     """Whether intervals in UTC are hours of a day, which lie on a day of their own, and no instants."""
     return bool(((start >= SOME_DAY) & (end <= SOME_DAY + timedelta(days=1))).all())
+
+
+def is_interval(name: Any) -> bool:
+    """Whether a matrix is named by the start and end of its time bin."""
+    return isinstance(name, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[^/]+/\d{4}-\d\d-\d\dT[^/]+", name) is not None
 
 
 def hours_of_a_day() -> Times:
