@@ -1,6 +1,7 @@
 """What the platform tells of travellers: each figure says where it stands in `evaluation.json`."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from odanon.model.figure import Figure
@@ -41,9 +42,10 @@ _FIGURES: dict[str, dict[tuple[str, ...], Figure]] = {
 
 
 def figures_of(part: str, told: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a part by name, as far as `evaluation.json` has them."""
+    """The figures of a part by name, as far as `evaluation.json` has them: a fit to one pair of zones is no number."""
     found = {figure.name: _at(told, place) for place, figure in _FIGURES[part].items()}
-    return {name: float(f"{value:.6g}") for name, value in found.items() if isinstance(value, int | float)}
+    told = {name: value for name, value in found.items() if isinstance(value, int | float) and isfinite(value)}
+    return {name: float(f"{value:.6g}") for name, value in told.items()}
 
 
 def meanings(part: str) -> list[str]:

@@ -47,6 +47,12 @@ class Areas:
         self.names = self._outlines.index.to_numpy()
         self._found: dict[bytes, tuple[Ints, Floats]] = {}
 
+    @property
+    def overlap(self) -> float:
+        """Which part of the ground of all areas is more than what they cover together."""
+        every, covered = ground(self._outlines.to_numpy()).sum(), ground(np.array([self._outlines.union_all()])).sum()
+        return float(1 - covered / every)
+
     def shares(self, shapes: "GeoDataFrame") -> pd.DataFrame:
         """zone (position in shapes), area (number) and share of the shape's ground inside it."""
         outlines = shapes.geometry.to_wkb().to_numpy()

@@ -29,8 +29,10 @@ def fit(made: Floats, wanted: Floats) -> Fit:
 
 
 def fit_by_step(made: Floats, wanted: Floats) -> Fit:
-    """The same of matrices by step: R2 over all cells, KL as the mean over steps in which both have trips."""
+    """The same of matrices by step: R2 over all cells, KL as the mean over steps in which both have trips; no numbers without any."""
     steps = [t for t in range(len(wanted)) if made[t].sum() > 0 and wanted[t].sum() > 0]
+    if not steps:
+        return Fit(*[float("nan")] * 3)
     p, q = (np.stack([each[t] / each[t].sum() for t in steps]) for each in (made, wanted))
     apart = [fit(made[t], wanted[t]) for t in steps]
     kl, common = (float(np.mean([getattr(each, name) for each in apart])) for name in ("kl", "kl_common"))
@@ -69,7 +71,7 @@ def calibration_fit(asked: System, persons: Floats, coefficients: Floats) -> Cal
     """The measures of a calibration; coefficients are those of agents."""
     made = asked.rows @ persons
     steps, profiles = slice(None, asked.steps), slice(asked.steps, None)
-    shares = made[steps] / made[steps].sum() - asked.target[steps] / asked.target[steps].sum()
+    shares = (made - asked.target)[steps] / asked.target[steps].sum()
     below = coefficients[coefficients < 1]
     return CalibrationFit(
         float((shares**2).mean()),

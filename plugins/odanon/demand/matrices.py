@@ -11,6 +11,8 @@ from odanon.errors import OdanonError
 
 Floats = npt.NDArray[np.float64]
 _KEPT = 60  # matrices to some power that are kept
+_UNSEEN = 1e-3  # share of trips that may be between pairs without any, where nobody tells another one
+_FAINT = 1e-9  # of use only where nothing else is possible
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +36,16 @@ class Matrices:
 
     def smoothed(self, share: float) -> Floats:
         """Trips with a small share spread by what leaves and enters zones in the step, or over the day: what a release does not show may
-        still be, so that no agenda is impossible."""
+        still be, so that no agenda is impossible. In which unit trips are counted changes nothing."""
+        if not share:
+            return self.trips.copy()
         made = np.empty_like(self.trips)
         day = self.trips.sum(axis=0)
+        least = share * day.sum() / len(day)  # as if this left, and entered, each zone besides
         for step, here in enumerate(self.trips):
-            leaving, entering = here.sum(axis=1) + share * day.sum(axis=1), here.sum(axis=0) + share * day.sum(axis=0)
-            spread = np.outer(leaving + share, entering + share)
-            made[step] = (1 - share) * here + share * max(here.sum(), 1.0) * spread / spread.sum()
+            leaving, entering = (here.sum(axis=side) + share * (day.sum(axis=side) + least) for side in (1, 0))
+            spread = np.outer(leaving, entering)
+            made[step] = (1 - share) * here + share * (here.sum() or 1.0) * spread / spread.sum()
         return made
 
     @cached_property
@@ -66,3 +71,9 @@ class Matrices:
                         chances[step, origin], found[name] = row, found[name] + 1
                         break
         return chances / chances.sum(axis=2, keepdims=True), found
+
+    @cached_property
+    def possible(self) -> Floats:
+        """The same chances with a faint one of every trip, so that no agenda is impossible."""
+        every = self.smoothed(_UNSEEN)
+        return self.transitions[0] + _FAINT * every / every.sum(axis=2, keepdims=True)

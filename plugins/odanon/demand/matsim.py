@@ -27,6 +27,7 @@ _HEAD = """<?xml version="1.0" encoding="utf-8"?>
 _SEX = {"male": "m", "female": "f"}  # MATSim's words
 _CAR = {"yes": "always", "no": "never"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LARGEST = 2**31 - 1  # whole number that Java reads as such
 _LEVEL = 6  # of packing, fixed, since bytes depend on it
 
 
@@ -119,7 +120,8 @@ def _attributes(told: dict[str, Any]) -> str:
 
 
 def _attribute(name: str, value: Any) -> str:
-    kind = "java.lang.Integer" if isinstance(value, int) and not isinstance(value, bool) else "java.lang.String"
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    kind = "java.lang.Integer" if whole else "java.lang.String"
     return f"<attribute name={quoteattr(name)} class={quoteattr(kind)}>{escape(_NOT_XML.sub('', str(value)))}</attribute>\n"
 
 

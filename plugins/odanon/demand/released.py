@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _WHOLE = 1 - 1e-9  # of the time of a row
 _ALL = 0.995  # of the published trips, as far as people care
+_MOST_OVERLAP = 0.01  # of the ground of zones: more than borders that were drawn twice
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +154,12 @@ def releases_of(
 def _areas(zones: "GeoDataFrame") -> Areas:
     if getattr(zones, "geometry", None) is None:
         raise OdanonError("the zones have no outlines, over which published trips are spread; give them as polygons")
-    return Areas(zones.set_index("zone").geometry)
+    areas = Areas(zones.set_index("zone").geometry)
+    if (twice := areas.overlap) > _MOST_OVERLAP:
+        raise OdanonError(
+            f"the zones lie over each other on {twice:.0%} of their ground, where trips would count twice; give zones that lie side by side"
+        )
+    return areas
 
 
 def _table(trips: Floats, names: npt.NDArray[Any]) -> pd.DataFrame:

@@ -42,6 +42,7 @@ _MEANING = {
     "days",
     "holidays",
 }  # of an input, besides what its file or releases hold
+_BESIDE = (".dbf", ".prj", ".cpg")  # a shapefile: names, coordinates, encoding
 T = TypeVar("T")
 
 
@@ -209,8 +210,15 @@ class Run:
             read = releases_of(self._published, str(given.month), given.days, given.holidays)
             return digest_of(sorted(read.values()))
         assert given.path is not None
-        try:
-            with given.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise OdanonError(f"{given.path}: {error.strerror}; correct the path of inputs") from None
+        # The names of zones lie beside a shapefile, not in it.
+        beside = [given.path.with_suffix(suffix) for suffix in _BESIDE] if given.path.suffix.lower() == ".shp" else []
+        found = [_digest_of_file(path) for path in (given.path, *filter(Path.is_file, beside))]
+        return found[0] if len(found) == 1 else digest_of(found)
+
+
+def _digest_of_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise OdanonError(f"{path}: {error.strerror}; correct the path of inputs") from None

@@ -33,6 +33,7 @@ class Input(Section):
         if isinstance(value, str):
             return {"path": value}
         if isinstance(value, dict) and isinstance(value.get("values"), dict):
+            _refuse_switches(value["values"])
             words = {
                 name: {str(word): None if mine is None else str(mine) for word, mine in each.items()}
                 if isinstance(each, dict)
@@ -56,6 +57,14 @@ class Input(Section):
         if self.path is None and getattr(self, "published", None) is None:
             raise ValueError("no file is named; write its path")
         return self
+
+
+def _refuse_switches(values: dict[Any, Any]) -> None:
+    """YAML takes some words for switches, and does not tell which was written."""
+    for name, each in values.items():
+        said = [*each, *each.values()] if isinstance(each, dict) else []
+        if any(isinstance(word, bool) for word in said):
+            raise ValueError(f'values of {name} have a word that YAML reads as true or false; put it in quotes: "yes"')
 
 
 class OdInput(Input):

@@ -34,7 +34,7 @@ these matrices. Sums over many agents are meant to be used, as a starting point 
 ## What this is not
 
 - **Not anonymous.** Agents copy agendas of survey respondents (purposes, modes and times of day), and `donor` says whose. An agenda is copied only if
-  at least {min_donors} respondents have it; that does not keep anybody from guessing who took part.
+  {min_donors} or more respondents have it; that does not keep anybody from guessing who took part.
 - Not an observation of anybody: no agent is a person, and its places were drawn by chance.
 - Not to be passed on whole: `work/` has respondents of the survey with their attributes, which stages hand to each other. Delete it when you are done.
 - Not data of a release. If the matrices come from one, do not publish these files beside it as if they were.

@@ -6,12 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import lsq_linear, minimize
+from threadpoolctl import threadpool_limits
 
 from odanon.demand.calibrators.ipu import Ipu, one_pass
 from odanon.demand.calibrators.least_squares import LeastSquares
+from odanon.demand.calibrators.newton import solved
 from odanon.demand.calibrators.raking import Raking
 from odanon.demand.calibrators.system import System, system
 from odanon.errors import OdanonError
+from odanon.protocols import Calibrator
 
 # Ye et al.: two types of households, three of persons; eight households.
 YE = np.array(
@@ -130,3 +133,22 @@ def test_coefficients_are_those_of_groups() -> None:
     found = Ipu().calibrate(asked)
     c = found.coefficients(asked)
     assert c == pytest.approx((found.persons / asked.persons)[asked.group])
+
+
+@pytest.mark.parametrize("plugin", [Ipu(rounds=3), LeastSquares(), Raking(), Raking(distance="logit", upper=9.0)])
+def test_the_number_of_cores_changes_no_bit(plugin: Calibrator) -> None:
+    """Libraries of linear algebra add in another order for another number of threads."""
+    asked = town(2, agents=20_000, steps=10, profiles=110)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(plugin.calibrate(asked).persons.tobytes())
+    assert found[0] == found[1]
+
+
+@given(st.integers(0, 1000))
+def test_elimination_solves_what_a_library_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    half, right = rng.normal(size=(12, 9)), rng.normal(size=12)
+    curved = half @ half.T + 1e-3 * np.eye(12)
+    assert solved(curved, right) == pytest.approx(np.linalg.solve(curved, right), rel=1e-8)

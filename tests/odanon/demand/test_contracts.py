@@ -95,6 +95,7 @@ def _changed(table: str, column: str, value: Any, rows: Any = slice(None)) -> pd
         ("census", census().drop(columns="age"), "has no column 'age'; census must have person, weight, home_zone, age"),
         ("census", _changed("census", "weight", "many"), "24 of 24 rows cannot be used, most for what they have in weight; name another column"),
         ("census", _changed("census", "person", "same"), "23 rows have a person that another row has; give each person one row"),
+        ("census", _changed("census", "age", "4"), "the numbers in age make everybody a child; if they stand for classes, say for which with values: {age: {...}} under inputs.census"),
         ("survey_trips", _changed("survey_trips", "purpose", "loisir", 3), "it has 'loisir'; say what they mean with values: {purpose: {...}} under inputs.survey_trips"),
         ("survey_trips", _changed("survey_trips", "mode", "rocket", 3), "mode may be foot, bicycle, car, public"),
         ("od", _changed("od", "step", 0.5), "most for what they have in step"),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from demand_town import STEPS, YAML, od, write_town
+from demand_town import STEPS, YAML, od, write_town, zones
+from geopandas import GeoDataFrame
+from shapely.geometry import box
 from typer.testing import CliRunner
 
 from odanon import cli
@@ -61,7 +63,7 @@ def test_the_readme_says_what_must_be_said(folder: Path) -> None:
     assert "survey of the town, to be cited" in text
     assert "Not anonymous" in text
     assert "`work/` has respondents of the survey" in text
-    assert "at least 5 respondents" in text
+    assert "5 or more respondents" in text
     assert ", ".join(STEPS) in text
     assert "anonymous" not in text.replace("Not anonymous", ""), "nothing else may be called so"
 
@@ -110,6 +112,18 @@ def test_a_run_that_goes_on_ends_as_one_from_the_beginning(tmp_path: Path) -> No
     assert written(tmp_path / "out") == written(tmp_path / "fresh")
 
 
+def test_the_names_beside_a_shapefile_are_part_of_it(tmp_path: Path) -> None:
+    file = write_town(tmp_path, YAML.replace("zones.csv", "zones.shp"))
+    layer = GeoDataFrame(zones().drop(columns=["lat", "lon"]), geometry=[box(at, 0, at + 1, 1) for at in range(6)])
+    layer.set_crs(4326).to_file(tmp_path / "zones.shp")
+    Run(load_demand(file), tmp_path / "out").until("prepare")
+    assert Run(load_demand(file), tmp_path / "out").unchanged == ["prepare"]
+    drawn = (tmp_path / "zones.shp").read_bytes()
+    layer.set_crs(4326).assign(canton="south").to_file(tmp_path / "zones.shp")
+    assert (tmp_path / "zones.shp").read_bytes() == drawn
+    assert Run(load_demand(file), tmp_path / "out").unchanged == []
+
+
 def test_a_stage_that_was_kept_only_in_part_is_made_again(file: Path, tmp_path: Path) -> None:
     made = Run(load_demand(file), tmp_path)
     made.until("match")
@@ -128,6 +142,7 @@ def test_a_stage_that_was_kept_only_in_part_is_made_again(file: Path, tmp_path: 
         (("od: od.csv", "od: {published: data}"), "inputs.od: what was published is named by product and month; add both"),
         (("od: od.csv", "od: {columns: {step: t}}"), "inputs.od: no file is named; write its path"),
         (("od: od.csv", "od: {path: od.csv, columns: {weight: w}}"), "inputs: od has no column 'weight' to be named; it has step, origin"),
+        (("od: od.csv", "od: {path: od.csv, values: {origin: {1: yes}}}"), "inputs.od: values of origin have a word that YAML reads as true or false; put it in quotes"),
         (('"06:00", "10:00"', '"10:00", "06:00"'), "steps: list the start times of steps in order from 00:00 on"),
         (("min_matches: 5", "min_donors: 0"), "match.min_donors = 0: too small; give 1 or more"),
         (("min_matches: 5", "keys: [age, shoes]"), "match.keys.1 = 'shoes': not a choice"),
@@ -159,6 +174,7 @@ def test_commands_tell_what_a_modeller_wants_to_know(file: Path, tmp_path: Path)
         done = CliRunner().invoke(cli.main, ["demand", stage, str(file), "--out", str(out)])
         assert done.exit_code == 0, done.output
         lines[stage] = done.stdout
+    assert "the matrices have no trips in step 0: whoever travels then" in lines["prepare"]
     assert "1 respondents, 2% of the survey's weight: fewer than min_donors" in lines["match"]
     assert "largest gap of a step's share" in lines["calibrate"]
     assert "OD fit     R2" in lines["evaluate"]

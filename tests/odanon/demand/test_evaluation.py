@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import entropy, ks_2samp
 from sklearn.metrics import r2_score
 
-from odanon.demand.evaluation import fit, fit_by_step, gini, length_distance, length_quantiles
+from odanon.demand.calibrators.system import system
+from odanon.demand.evaluation import calibration_fit, fit, fit_by_step, gini, length_distance, length_quantiles
 
 
 @given(st.integers(0, 1000))
@@ -25,7 +26,18 @@ def test_what_the_target_lacks_counts_by_epsilon_and_not_on_the_common_cells() -
     found = fit(np.array([1.0, 1.0]), np.array([1.0, 0.0]))
     assert found.kl == pytest.approx(0.5 * np.log(0.5) + 0.5 * np.log(0.5e30))
     assert found.kl_common == 0
-    assert fit_by_step(np.ones((2, 2, 2)), np.stack([np.ones((2, 2)), np.zeros((2, 2))])).kl == 0
+    one, none = np.ones((2, 2)), np.zeros((2, 2))
+    assert fit_by_step(np.ones((2, 2, 2)), np.stack([one, none])).kl == 0
+    assert np.isnan(fit_by_step(np.stack([none, one]), np.stack([one, none])).r2), "no step is common to both"
+
+
+def test_the_error_of_steps_sees_trips_that_are_missing_from_all_of_them() -> None:
+    """Shares are of the trips that there were (003 equation 4.15)."""
+    asked = system(np.array([[1, 0], [0, 1]]), np.array([0, 1]), np.full(2, 10.0), np.array([0.5, 0.5]))
+    found = calibration_fit(asked, asked.persons / 2, np.full(2, 0.5))
+    assert found.error_steps == pytest.approx(0.25**2)
+    assert found.error_profiles == pytest.approx(5**2)
+    assert [found.lost, found.sd, found.gini] == pytest.approx([0.5, 0, 0])
 
 
 @given(st.integers(0, 1000))

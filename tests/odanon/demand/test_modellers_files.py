@@ -233,6 +233,12 @@ def test_the_population_names_its_coordinates_licence_and_nature(written: Path) 
     assert "not anonymous" in (told["statement"][1] or "")
 
 
+@pytest.mark.parametrize(("seed", "kind"), [(2**31 - 1, "java.lang.Integer"), (2**31, "java.lang.String")])
+def test_a_seed_that_java_cannot_count_to_is_text(seed: int, kind: str, tmp_path: Path) -> None:
+    write(tmp_path, population([1]), seed)
+    assert f'<attribute name="seed" class="{kind}">{seed}</attribute>' in xml_of(tmp_path)
+
+
 def test_persons_have_the_attributes_that_matsim_knows(written: Path, tmp_path: Path) -> None:
     person = ElementTree.fromstring(xml_of(written)).find("person")
     assert person is not None

@@ -142,3 +142,25 @@ def test_no_trip_is_impossible_after_smoothing_and_totals_stay() -> None:
     assert made.sum(axis=(1, 2)) == pytest.approx([10, 30])
     with pytest.raises(OdanonError, match="hold no trips"):
         Matrices(np.zeros((1, 2, 2)))
+
+
+def test_the_unit_in_which_trips_are_counted_changes_nothing() -> None:
+    trips = some_matrices(6, zones=4).trips
+    trips[1, 2], trips[2] = 0, 0
+    many, few = (Matrices(unit * trips).smoothed(0.01) for unit in (1e4, 1e-7))
+    assert (few > 0).all()
+    shares = [made / made.sum(axis=(1, 2), keepdims=True) for made in (many, few)]
+    assert shares[0] == pytest.approx(shares[1])
+
+
+def test_a_day_that_matrices_do_not_allow_has_as_few_strange_trips_as_can_be() -> None:
+    """Everybody lives in zone 0, to which no trip leads: from 1 one goes to 2, and the way back was not seen."""
+    trips = np.zeros((3, 6, 6))
+    trips[0, 0, 1] = trips[1, 1, 2] = trips[2, 2, 3] = 5.0
+    agenda = Agenda(("work", "shopping", "home"), (0, 1, 2))
+    (at,) = LinkedMcmc().place(at_home(agenda, 0, 1000), Matrices(trips))
+    assert np.unique(at, axis=0).tolist() == [[0, 1, 2, 0]]
+    trips = np.zeros((3, 6, 6))
+    trips[0, 0, 1] = trips[1, 3, 2] = trips[2, 2, 0] = 5.0
+    (at,) = FactorGraph(unseen=0).place(at_home(agenda, 0, 1000), Matrices(trips))
+    assert np.bincount(at[:, 2], minlength=6).min() > 0, "where nothing is possible, no zone is better than others"

@@ -11,6 +11,8 @@ from demand_town import RARE, STEPS, census, commute, inputs, od, survey, tables
 
 from odanon import registry
 from odanon.demand.calibrators.raking import Raking
+from odanon.demand.calibrators.result import Calibrated
+from odanon.demand.calibrators.system import System
 from odanon.demand.contracts import checked
 from odanon.demand.placers.forward import NaiveForward
 from odanon.demand.placers.linked import FactorGraph
@@ -94,6 +96,7 @@ def test_what_is_left_out_is_told() -> None:
     assert told["survey"]["trips of nobody in survey_people"] == 1
     assert told["od"]["left_out"] == {"zones that are not in zones": 1}
     assert told["od"]["share outside"] == pytest.approx(2 / 1234)
+    assert told["od"]["steps without trips"] == [0]
 
 
 def test_agendas_that_too_few_respondents_have_are_given_to_nobody(prepared: Prepared) -> None:
@@ -147,6 +150,30 @@ def test_trips_lie_in_the_steps_of_the_matrices_after_calibration(prepared: Prep
     for each in calibration.figures["people by profile"]:
         assert each["calibrated"] == pytest.approx(each["census"], rel=1e-6)
     assert calibration.agents["copies"].sum() == pytest.approx(len(prepared.agents), rel=0.1)
+
+
+def test_a_survey_whose_shared_days_are_all_at_home_is_told_with_the_remedy() -> None:
+    people, trips = survey()
+    some = trips[trips["person"].isin(["s000", "s001", "s020"])]
+    found = town(survey_people=people, survey_trips=some)
+    with pytest.raises(OdanonError, match=r"every agent got a day at home.*lower match\.min_donors"):
+        calibrated(found, matched(found, SEED, 5), Raking(), SEED)
+
+
+def test_a_census_of_so_few_that_no_traveller_is_left_is_told(prepared: Prepared, matching: Matching) -> None:
+    class Nobody:
+        def calibrate(self, asked: System) -> Calibrated:
+            travels = asked.rows[: asked.steps].sum(axis=0) > 0
+            return Calibrated.of(asked, np.where(travels, 0.0, asked.persons), 1)
+
+    with pytest.raises(OdanonError, match="nobody who travels is left as a whole person"):
+        calibrated(prepared, matching, Nobody(), SEED)
+
+
+def test_steps_that_do_not_begin_at_midnight_are_refused() -> None:
+    for steps in (("04:00", "10:00"), ("00:00", "10:00", "06:00"), ()):
+        with pytest.raises(OdanonError, match="in order from 00:00 on"):
+            prepare(inputs(), SEED, steps)
 
 
 @pytest.mark.parametrize("name", registry.names("calibrate"))
@@ -241,21 +268,35 @@ def test_commuters_have_no_measure_where_people_work_in_several_zones() -> None:
     found = town(survey_trips=trips)
     match = matched(found, SEED, 5)
     count = calibrated(found, match, Raking(), SEED)
-    fits = [
-        evaluated(found, match, count, placed(found, match, count, placer, SEED), commute())["commute"]["fit"]
+    told = [
+        evaluated(found, match, count, placed(found, match, count, placer, SEED), commute())["commute"]
         for placer in (NaiveForward(), FactorGraph())
     ]
-    assert fits[0] is None
-    assert fits[1] is not None
+    assert [told[0]["fit"], told[0]["why"]] == [None, "some agents work in several zones"]
+    assert told[1]["fit"] is not None
+
+
+def test_it_is_told_why_commuters_have_no_measure(
+    prepared: Prepared, matching: Matching, calibration: Calibration, placement: Placement
+) -> None:
+    home = Placement(placement.activities[placement.activities["purpose"] == "home"], placement.figures)
+    for made, table, why in (
+        (placement, commute().assign(home_commune="9"), "no commuter of the table lives and works in communes"),
+        (placement, commute().assign(persons=0.0), "no commuter of the table lives and works in communes"),
+        (home, commute(), "no agent works"),
+    ):
+        told = evaluated(prepared, matching, calibration, made, table)["commute"]
+        assert told["fit"] is None
+        assert told["why"].startswith(why)
 
 
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
         ({"od": od().assign(step=lambda rows: rows["step"] + 9)}, "od has steps up to 12 and there are 4"),
-        ({"od": od().assign(origin=lambda rows: "IRIS " + rows["origin"])}, "100% of od have a origin and destination that is not among the zones"),
+        ({"od": od().assign(origin=lambda rows: "IRIS " + rows["origin"])}, "100% of od have no origin and destination among the zones"),
         ({"od": od().assign(trips=0.0)}, "od has no trips"),
-        ({"census": census().assign(home_zone="x")}, "100% of census have a home_zone that is not among the zones"),
+        ({"census": census().assign(home_zone="x")}, "100% of census have no home_zone among the zones"),
         ({"census": census().assign(weight=1e9)}, "more than 50,000,000 people"),
         ({"census": census().assign(weight=1e-8)}, "nobody who lives in the zones"),
         ({"survey_trips": survey()[1].assign(person="x")}, "no respondent of the survey travels"),

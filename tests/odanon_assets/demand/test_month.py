@@ -192,6 +192,11 @@ def test_nothing_appears_of_a_month_that_changes_meanwhile(
     assert not demand_folder(default_root(), product, MARCH).exists()
 
 
+def test_a_measure_that_is_no_number_is_not_told() -> None:
+    fit = {"r2": float("nan"), "kl": 0.5, "kl_common": None}
+    assert figures_of("demand_metrics", {"places": {"od fit": fit}}) == {"od_kl": 0.5}
+
+
 def test_the_demand_file_must_be_about_what_the_product_publishes(workspace: Path) -> None:
     demand = workspace / "pipelines" / "demand"
     for od in ("  od: od.csv\n", OD.replace("product: town", "product: other")):

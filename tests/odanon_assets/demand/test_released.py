@@ -124,6 +124,13 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         ("2026-04", zones, STEPS, "auto", "no working day of 2026-04"),
         ("2026-03", zones, STEPS, "auto", "2026-03"),
         ("2026-04", pd.DataFrame({"zone": ["a"]}), STEPS, "auto", "no outlines"),
+        (
+            "2026-04",
+            zones_of([box(0, 0, 1, 1), box(0, 0, 0.5, 1)]),
+            STEPS,
+            "auto",
+            "over each other on 33% of their ground",
+        ),
         ("2026-04", zones, ["05:00", "02:00"], "auto", "one after the other"),
         ("2026-04", zones, STEPS, "best", "reading is none of"),
     ):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from odanon.demand.calibrators.newton import product
 from odanon.demand.calibrators.result import Calibrated
 from odanon.demand.calibrators.system import Floats, System
 from odanon.plugin import parameter, plugin
@@ -33,7 +34,7 @@ def one_pass(asked: System, x: Floats) -> Floats:
     for row, target in enumerate(asked.target):
         among = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
         counts = rows.data[rows.indptr[row] : rows.indptr[row + 1]]
-        total = counts @ x[among]
+        total = product(counts, x[among])
         if total > 0:
             x[among] *= target / total
     return x

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odanon.demand.calibrators.newton import descended
+from odanon.demand.calibrators.newton import descended, product, solved
 from odanon.demand.calibrators.result import Calibrated
 from odanon.demand.calibrators.system import Floats, System
 from odanon.errors import OdanonError
@@ -36,12 +36,12 @@ class LeastSquares:
                 return Calibrated.of(asked, x, step - 1)
             active = rows @ sparse.diags_array((x > 0).astype(np.float64))
             curved = (active @ rows.T).toarray() + ratio * np.eye(len(y))
-            y = descended(self._value(asked), y, -np.linalg.solve(curved, slope), slope)
+            y = descended(self._value(asked), y, -solved(curved, slope), slope)
         raise OdanonError(f"least squares did not end within {self.rounds} steps; raise rounds, or beta")
 
     def _value(self, asked: System) -> Callable[[Floats], float]:
         def value(y: Floats) -> float:
             x = np.maximum(0.0, asked.persons + asked.rows.T @ y)
-            return float(0.5 * self.beta / self.alpha * (y @ y) + 0.5 * (x @ x) - asked.target @ y)
+            return 0.5 * self.beta / self.alpha * product(y, y) + 0.5 * product(x, x) - product(asked.target, y)
 
         return value

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from odanon.demand.calibrators.newton import descended
+from odanon.demand.calibrators.newton import descended, product, solved
 from odanon.demand.calibrators.result import Calibrated
 from odanon.demand.calibrators.system import Floats, System
 from odanon.errors import OdanonError
@@ -38,7 +38,7 @@ class Raking:
             curved = (rows @ sparse.diags_array(n * rise) @ rows.T).toarray()
             # Targets may depend on each other, and a row that nothing contributes to has no curve at all.
             ridge = 1e-12 * max(1.0, float(np.trace(curved)) / len(y)) * np.eye(len(y))
-            y = descended(self._value(asked), y, -np.linalg.solve(curved + ridge, slope), slope)
+            y = descended(self._value(asked), y, -solved(curved + ridge, slope), slope)
         raise OdanonError(
             f"raking with the distance {self.distance} did not meet all targets within {self.rounds} steps: they may contradict"
             " each other or the bounds; widen lower and upper, or use least-squares, which may miss them"
@@ -65,4 +65,5 @@ class Raking:
         )
 
     def _value(self, asked: System) -> Callable[[Floats], float]:
-        return lambda y: float(asked.persons @ self._functions(asked.rows.T @ y)[2] - asked.target @ y)
+        n, target = asked.persons, asked.target
+        return lambda y: product(n, self._functions(asked.rows.T @ y)[2]) - product(target, y)

@@ -43,7 +43,7 @@ def checked(table: Table, rows: pd.DataFrame, where: str) -> pd.DataFrame:
     if (key := UNIQUE.get(table)) is not None and (twice := int(rows[key].duplicated().sum())):
         raise OdanonError(f"{where}: {twice:,} rows have a {key} that another row has; give each {key} one row")
     if "age" in rows:
-        rows["age"] = _age_classes(rows["age"])
+        rows["age"] = _age_classes(table, rows["age"], where)
     for name, each in declared.items():
         if isinstance(each, Number) and each.whole:
             rows[name] = rows[name].astype("int64")
@@ -89,11 +89,16 @@ def _refuse_losses(table: Table, rows: int, lost: dict[str, int], where: str) ->
         )
 
 
-def _age_classes(ages: pd.Series) -> pd.Series:
+def _age_classes(table: Table, ages: pd.Series, where: str) -> pd.Series:
     """Years as the classes of the thesis, if all are years; else as they are."""
     words = ages.cat.categories
     if not len(words) or not all(word.isdecimal() and int(word) <= _OLDEST for word in words):
         return ages
     classes, firsts = list(_AGES), np.array(list(_AGES.values()))
+    if max(map(int, words)) < firsts[1]:
+        raise OdanonError(
+            f"{where}: as years, the numbers in age make everybody a child; if they stand for classes, say for which with"
+            f" values: {{age: {{...}}}} under inputs.{table}"
+        )
     number = np.searchsorted(firsts, words.astype("int64"), side="right") - 1
     return pd.Series(pd.Categorical.from_codes(number[ages.cat.codes.to_numpy()], pd.Index(classes, dtype="str")))

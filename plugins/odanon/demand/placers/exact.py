@@ -89,8 +89,9 @@ def _scaled(chances: Floats) -> Floats:
 
 
 def _drawn(chances: Floats, at: Floats) -> Ints:
-    """A column for every row, by its chance."""
+    """A column for every row, by its chance; any, where none has one."""
     passed = np.cumsum(chances, axis=1)
+    passed[passed[:, -1] == 0] = np.arange(1, chances.shape[1] + 1)
     column = (passed <= (at * passed[:, -1])[:, None]).sum(axis=1)
     return np.minimum(column, chances.shape[1] - 1)
 

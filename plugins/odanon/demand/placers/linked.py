@@ -19,7 +19,7 @@ class LinkedMcmc:
     warm_up: int = parameter(50, "rounds of Gibbs sampling for agendas whose places close a loop", ge=1)
 
     def place(self, travellers: Travellers, matrices: Matrices) -> list[Ints]:
-        chances = matrices.transitions[0]
+        chances = matrices.possible
         return _placed(
             travellers, lambda agenda: _products(agenda, "trips", lambda step, _: chances[step], 1), self.warm_up
         )

@@ -47,6 +47,11 @@ def calibrated(
     trips_of = prepared.od["trips"].to_numpy("float64")
     wanted = np.bincount(prepared.od["step"], trips_of, prepared.steps).astype(np.float64)
     reachable = by_step.sum(axis=0) > 0
+    if not reachable.any():
+        raise OdanonError(
+            "every agent got a day at home: among the days that min_donors respondents have, or that were drawn, none has a trip; give a"
+            " larger survey, fewer steps, or a lower match.min_donors if the survey's licence allows it"
+        )
     if not wanted[reachable].sum() > 0:
         raise OdanonError("no agent travels in a step in which od has trips; check the steps of both")
     shares = np.where(reachable, wanted, 0.0) / wanted[reachable].sum()
@@ -56,8 +61,9 @@ def calibrated(
     ratio = np.divide(persons, asked.persons, out=np.ones_like(persons), where=asked.persons > 0)
     coefficient = ratio[asked.group][kind]
     whole = copies(coefficient, seed, integers)
-    if not whole.sum():
-        raise OdanonError("nobody is left after calibration; choose another calibrator, or check the shares of steps")
+    travel = np.bincount(kind, weights=whole.astype(np.float64)) @ by_step
+    if not travel.any():
+        raise OdanonError("nobody who travels is left as a whole person; give a larger census, or another calibrator")
     figures = {
         "groups": len(asked.persons),
         "rounds": int(found.rounds),
@@ -69,7 +75,7 @@ def calibrated(
             "survey": _share(_weighted(prepared, trips)),
             "agents before": _share(number @ by_step),
             "agents after": _share(asked.rows[: asked.steps] @ persons),
-            "agents as whole people": _share(np.bincount(kind, weights=whole.astype(np.float64)) @ by_step),
+            "agents as whole people": _share(travel),
         },
         "people by profile": _profiles(prepared.agents, profile, coefficient, whole),
     }
@@ -93,7 +99,8 @@ def _share(trips: Floats) -> list[float]:
 
 def _weighted(prepared: Prepared, trips: Ints) -> Floats:
     people = prepared.respondents
-    return people["weight"].to_numpy("float64") @ trips[people["agenda"].to_numpy(np.int64)].astype(np.float64)
+    weight = people["weight"].to_numpy("float64")
+    return np.asarray((weight[:, None] * trips[people["agenda"].to_numpy(np.int64)]).sum(axis=0))
 
 
 def _profiles(agents: pd.DataFrame, profile: Ints, coefficient: Floats, whole: Ints) -> list[dict[str, float | str]]:

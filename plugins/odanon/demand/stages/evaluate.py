@@ -87,8 +87,8 @@ def _places(prepared: Prepared, placement: Placement) -> Figures:
     }
 
 
-def _commute(prepared: Prepared, placement: Placement, commute: pd.DataFrame) -> Figures | None:
-    """Home and work by commune against a table of commuters; without a measure where somebody works in several zones."""
+def _commute(prepared: Prepared, placement: Placement, commute: pd.DataFrame) -> Figures:
+    """Home and work by commune against a table of commuters, or why there is no measure."""
     rows = placement.activities
     person = ((rows["seq"] == 0).cumsum() - 1).to_numpy()
     work = np.flatnonzero((rows["purpose"] == WORK).to_numpy())
@@ -99,11 +99,15 @@ def _commute(prepared: Prepared, placement: Placement, commute: pd.DataFrame) ->
     persons, inside = commute["persons"].to_numpy("float64"), (ends[0] >= 0) & (ends[1] >= 0)
     told: dict[str, Any] = {
         "persons": float(persons.sum()),
-        "share outside": float(persons[~inside].sum() / persons.sum()),
+        "share outside": float(persons[~inside].sum() / (persons.sum() or 1.0)),
     }
-    one_each = len(np.unique(both[0])) == both.shape[1]
-    if not one_each or not both.shape[1] or not persons[inside].sum() > 0:
-        return told | {"fit": None}
+    for why, hinders in (
+        ("no commuter of the table lives and works in communes of the zones", not persons[inside].sum() > 0),
+        ("no agent works", not both.shape[1]),
+        ("some agents work in several zones", len(np.unique(both[0])) < both.shape[1]),
+    ):
+        if hinders:
+            return told | {"fit": None, "why": why}
     of_zone = names.get_indexer(prepared.zones["commune"].astype("str"))
     size = len(names)
     made = np.bincount(of_zone[home[both[0]]] * size + of_zone[both[1]], minlength=size**2)

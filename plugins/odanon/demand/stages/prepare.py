@@ -61,6 +61,9 @@ def prepare(
     A census row becomes as many agents as its weight says: the whole part, and one more with the probability of the rest. The order of rows
     of no table matters.
     """
+    starts = [minutes(step) for step in steps]
+    if not starts or starts[0] or starts != sorted(set(starts)):
+        raise OdanonError("the steps are not clock times in order from 00:00 on; write them as 00:00, 06:00, 10:00")
     zones = inputs.zones.sort_values("zone", ignore_index=True)
     agents, census = _agents(inputs.census, zones, seed)
     respondents, agendas, survey = _survey(
@@ -201,12 +204,13 @@ def _matrices(od: pd.DataFrame, zones: pd.DataFrame, steps: int) -> tuple[pd.Dat
     return made, told | {
         "trips": float(made["trips"].sum()),
         "share outside": float(1 - trips[inside].sum() / trips.sum()),
+        "steps without trips": sorted({*range(steps)} - {*made["step"].tolist()}),
     }
 
 
 def _refuse_unknown(table: str, column: str, unknown: float, every: float) -> None:
     if unknown > _MOST_UNKNOWN * every:
         raise OdanonError(
-            f"{unknown / every:.0%} of {table} have a {column} that is not among the zones; name zones alike, or map the names with"
+            f"{unknown / every:.0%} of {table} have no {column} among the zones; name zones alike, or map the names with"
             f" values under inputs.{table}"
         )

@@ -23,6 +23,8 @@ def _prepared(told: Figures) -> Iterator[str]:
     yield f"census     {census['agents']:,} agents for {census['people']:,.0f} people in {told['zones']['zones']:,} zones"
     yield f"survey     {survey['agendas']:,} different agendas, {kept:.2f} activities a person ({asked:.2f} before the filter)"
     yield f"matrices   {od['trips']:,.0f} trips in {len(told['steps'])} steps"
+    if empty := od["steps without trips"]:
+        yield f"  note     the matrices have no trips in step {', '.join(map(str, empty))}: whoever travels then will count for nobody"
     for note in od.get(PUBLISHED, {}).get("notes", ()):
         yield f"  note     {note}"
     for table in ("zones", "census", "survey", "od"):
@@ -69,8 +71,8 @@ def _placed(told: Figures) -> Iterator[str]:
     yield f"placed     {told['travellers']:,} travellers"
     elsewhere = {name: number for name, number in told["origins without trips"].items() if number}
     if elsewhere:
-        listed = ", ".join(f"{number:,} from {name}" for name, number in elsewhere.items())
-        yield f"  note     origins without trips in a step take chances from elsewhere: {listed}"
+        listed = ", ".join(f"{name} {number:,}" for name, number in elsewhere.items())
+        yield f"  note     origins without trips in a step, and where models that go by chances look instead: {listed}"
 
 
 def _fitted(told: Figures) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _fitted(told: Figures) -> Iterator[str]:
     if commute is not None and commute["fit"] is not None:
         yield f"commuters  R2 {commute['fit']['r2']:.3f}, KL {commute['fit']['kl']:.2f}"
     elif commute is not None:
-        yield "commuters  no measure: some agents work in several zones"
+        yield f"commuters  no measure: {commute['why']}"
 
 
 LINES: dict[str, Callable[[Figures], Iterator[str]]] = {
