@@ -56,6 +56,7 @@ from odanon.protocols import (
     Zoning,
 )
 from odanon.reading.delivery import DeliveredFile, Delivery
+from odanon.reading.persons import persons
 from odanon.tables.guess import called_as_counts
 
 __all__ = [
@@ -142,6 +143,7 @@ def anonymize(
     if isinstance(od, pd.DataFrame):
         _need_columns(od, origin, destination, *([weight] if weight is not None else []))
         _ask_for_counts(od, trips, {origin, destination, person, weight})
+        od = _with_persons(od, person)
         tree = over_rows(od, hierarchy, origin, destination) if isinstance(hierarchy, str) else hierarchy
         od = ODMatrix.from_frame(
             od,
@@ -186,12 +188,21 @@ def _need_columns(od: pd.DataFrame, *names: str) -> None:
         raise OdanonError("the table has no rows; give trips or flows")
 
 
+def _with_persons(od: pd.DataFrame, person: str | None) -> pd.DataFrame:
+    """The table with one id for every person, as the command line reads it: 17 and the text 17.0 are one."""
+    if person is None or person not in od.columns:
+        return od
+    ids, kinds = persons(od[person])
+    kinds.refuse_mixed()
+    return od.assign(**{person: ids})
+
+
 def _ask_for_counts(od: pd.DataFrame, trips: str | None, used: set[str | None]) -> None:
     """A column that looks like a number of trips and is not used is asked about, as on the command line."""
     if trips is None or trips in od.columns:
         return
-    whole = [name for name in od.columns if name not in used and pd.api.types.is_integer_dtype(od[name])]
-    if (found := called_as_counts(whole)) is not None:
+    numbers = [name for name in od.columns if name not in used and pd.api.types.is_numeric_dtype(od[name])]
+    if (found := called_as_counts(numbers)) is not None:
         raise OdanonError(
             f"does column {found!r} say how many trips a row stands for? Write trips={found!r}, or trips=None if every row is one trip"
         )

@@ -54,6 +54,13 @@ def test_zones_are_a_table_or_a_file(zones: geopandas.GeoDataFrame, tmp_path: Pa
     assert release.flows["trips"].min() >= 10
 
 
+def test_a_person_is_one_whatever_type_the_id_has(rows: pd.DataFrame) -> None:
+    six = rows.iloc[:12].assign(origin=rows["origin"][0], destination=rows["origin"][0])
+    for ids in (["17", "17.0"], [17, "17"], [17.0, "17"]):
+        with pytest.raises(OdanonError, match="fewer than k"):
+            odanon.anonymize(six.assign(person=pd.Series([*ids, "18"] * 4, six.index, dtype=object)), "h3", k=3)
+
+
 def test_parameters_go_to_the_hierarchy(rows: pd.DataFrame) -> None:
     fine, plain = (odanon.hierarchy("h3", rows["origin"].unique(), **how) for how in ({}, {"steps": "standard"}))
     assert len(fine.label) > len(plain.label)
@@ -72,6 +79,8 @@ def test_parameters_go_to_the_hierarchy(rows: pd.DataFrame) -> None:
         (lambda rows, zones: odanon.anonymize(rows.iloc[:0], "h3"), "the table has no rows"),
         (lambda rows, zones: odanon.anonymize(rows, "h3", weight="w"), "the table has no column 'w'"),
         (lambda rows, zones: odanon.anonymize(rows.assign(count=3), "h3"), "Write trips='count', or trips=None"),
+        (lambda rows, zones: odanon.anonymize(rows.assign(flow=2.5), "h3"), "Write trips='flow', or trips=None"),
+        (lambda rows, zones: odanon.anonymize(rows.assign(person=[{}] * len(rows)), "h3"), "person ids of a type that cannot be compared"),
         (lambda rows, zones: odanon.anonymize(rows.drop(columns="person"), "h3"), "unit persons needs a person id"),
         (lambda rows, zones: odanon.hierarchy("ward", 5), "this is a int"),
         (lambda rows, zones: odanon.hierarchy(zones, "ward"), "the name of a hierarchy"),

@@ -19,9 +19,10 @@ from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
 from odanon.tables.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
-from odanon.tables.write import HANDOUT, KEEP, write_release
+from odanon.tables.write import HANDOUT, KEEP, withheld, write_release
 
 PANEL = ("One table", 1)
+_USUAL, _BUDGET = "atg-lattice", 0.10
 
 
 @with_table
@@ -31,12 +32,12 @@ def anonymize(
         Path | None,
         typer.Option(help="Folder for the release, new or empty; without it nothing is done, and told what would be."),
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = "atg-lattice",
+    algorithm: Annotated[str, typer.Option(help="`odanon plugins anonymize` lists them.")] = _USUAL,
     k: Annotated[int, typer.Option("-k", "--k", help="Least number of units behind a flow.")] = 10,
     unit: Annotated[str, typer.Option(help="What k counts: persons, trips, vehicles or population.")] = "persons",
     suppression: Annotated[
         float, typer.Option(help="Largest share of trips that may be left out, or told coarsely.")
-    ] = 0.10,
+    ] = _BUDGET,
     adaptive: Annotated[
         bool | None,
         typer.Option(
@@ -57,7 +58,11 @@ def anonymize(
     """
     console = Console(stderr=True)
     if out is None:
-        proposed = proposal(table, unit, k, algorithm, suppression)
+        others = [] if algorithm == _USUAL else ["--algorithm", algorithm]
+        others += [] if suppression == _BUDGET else ["--suppression", str(suppression)]
+        others += [] if adaptive is None else ["--adaptive" if adaptive else "--fixed"]
+        others += [word for each in parameter or [] for word in ("--set", each)]
+        proposed = proposal(table, unit, k, algorithm, suppression, others)
         proposed.show()
         if proposed.lacking or not _asks() or not typer.confirm("do it now?"):
             return
@@ -85,11 +90,11 @@ def anonymize(
         write_release(out, released, loaded, algorithm, table.path.name.partition(".")[0], table.zone.key)
     _print_figures(released.figures, noisy=not released.verified)
     typer.echo(released.sentence)
-    if released.verified:
+    if (why := withheld(released, loaded)) is None:
         files = ", ".join(sorted(path.name for path in (out / HANDOUT).iterdir()))
         typer.echo(f"to hand out: {out / HANDOUT} ({files})")
     else:
-        typer.echo("nothing to hand out: flows that are not verified are to compare with")
+        typer.echo(f"nothing to hand out: {why}")
     typer.echo(f"to keep, restricted: {out / KEEP} (exact numbers of people, and where each input pair went)")
 
 

@@ -15,8 +15,9 @@ from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spr
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import render_comparison
 from odanon.report.compare_maps import CaseTables
+from odanon.report.encode import encode_bins
 from odanon.tables.read import Loaded
-from odanon.tables.times import over_bins
+from odanon.tables.times import are_hours, is_interval, over_bins
 
 _BUSIEST = 12
 _WORDS = {FITTED: "by fitted weights", PRIOR: "by public weights", EVEN: "evenly"}
@@ -35,6 +36,7 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
         "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} of {loaded.tree.n_leaves:,} tiles",
         "summary": _summary(compared, loaded) + _read_as(tables),
         "bins": _bin_names(loaded),
+        "labels": _bin_labels(_bin_names(loaded), plan.table.zone.key),
         "extent": _extent(loaded.tiles),
     }
     releases = [CaseTables(name, read.summed, read.zones) for name, read in tables.items()]
@@ -83,6 +85,15 @@ def _extent(tiles: Tiles) -> list[float] | None:
 
 def _bin_names(loaded: Loaded) -> list[str]:
     return [] if None in loaded.matrices else [str(name) for name in loaded.matrices]
+
+
+def _bin_labels(names: list[str], timezone: str) -> list[str]:
+    """What the page calls time bins: those that a clock has cut by its local time."""
+    if not names or not all(map(is_interval, names)):
+        return names
+    start, end = (pd.Series(pd.to_datetime([name.split("/")[at] for name in names], utc=True)) for at in (0, 1))
+    zone = "UTC" if are_hours(start, end) else timezone
+    return [each["label"] for each in encode_bins(pd.DatetimeIndex(start), zone)]
 
 
 class _Read:

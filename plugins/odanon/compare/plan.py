@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,17 @@ class Plan:
         return self.result(case).with_name("release")
 
     def fingerprint(self, case: Case) -> str:
-        """Changes when the table's bytes, its reading or the case do, so that old results are not taken for new."""
-        files = [path for path in (self.table.path, self.table.tile_weights) if path is not None]
-        content = [_digest(path) for path in files]
+        """Changes when the bytes of the table or of what lies under it, its reading or the case do, so that old results are not taken for new."""
+        content = [_digest(path) for path in _files(self.table)]
         reading = {key: str(value) for key, value in asdict(self.table).items()}
         return hashlib.sha256(json.dumps([content, reading, asdict(case)], sort_keys=True).encode()).hexdigest()
+
+
+def _files(table: TableInput) -> list[Path]:
+    """The files that a table is read from: itself, its zones, hierarchy and weights; of a shapefile all that belong to it."""
+    named = [path for path in (table.path, table.tile_weights, table.zones, Path(table.hierarchy)) if path is not None]
+    parts = [sorted(path.parent.glob(f"{escape(path.stem)}.*")) if path.suffix == ".shp" else [path] for path in named]
+    return [path for some in parts for path in some if path.is_file()]
 
 
 def _digest(path: Path) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from odanon.errors import OdanonError
 from odanon.geo.arrays import ObjectArray
@@ -19,6 +21,16 @@ from odanon.reading.table import read_whole
 MOST_SHAPES = 2_000_000  # more than any map has; each takes far more memory than its bytes
 _SHAPE = Column("shape", "geometry", "shape")
 _CRS = Column("crs", "crs", "text")
+
+
+def is_geoparquet(path: Path) -> bool:
+    """Whether a file is a layer in Parquet, told from its footer; one that cannot be read is none."""
+    if path.suffix.lower() not in (".parquet", ".pq"):
+        return False
+    try:
+        return b"geo" in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def read_layer(path: Path, id_column: str, layer: str | None = None) -> tuple[ObjectArray, ObjectArray]:

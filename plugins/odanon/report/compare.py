@@ -58,7 +58,7 @@ def render_comparison(
         "runs": _runs(main),
         "extent": facts["extent"],
         "sizes": _sizes(drawn),
-        "profiles": _encode_profiles(profiles, facts["bins"]),
+        "profiles": _encode_profiles(profiles, facts["bins"], facts.get("labels") or facts["bins"]),
         "areas": {},
         "maps": [],
     }
@@ -106,13 +106,16 @@ def _short(value: Any) -> str:
     return f"{value:.2g}" if isinstance(value, float) and value < 10 else in_words(value)
 
 
-def _encode_profiles(profiles: pd.DataFrame, bins: Sequence[str]) -> dict[str, Any]:
-    """For each busy pair the trips by bin, originally and read back from each release; nothing without time bins."""
+def _encode_profiles(profiles: pd.DataFrame, bins: Sequence[str], called: Sequence[str]) -> dict[str, Any]:
+    """For each busy pair the trips by bin, originally and read back from each release; nothing without time bins.
+
+    `called` is what readers are told the bins are.
+    """
     if len(bins) < 2:
         return {"bins": [], "flows": []}
     names = [name for name in profiles.columns if name not in ("time", *_PAIR)]
     each = ceil(len(bins) / _MOST_BINS)
-    spans = [bins[first : first + each] for first in range(0, len(bins), each)]
+    spans = [called[first : first + each] for first in range(0, len(bins), each)]
     flows = []
     for (origin, destination), part in profiles.groupby(_PAIR, sort=False):
         at = part.assign(time=part["time"].astype(str)).set_index("time")[names].reindex(bins, fill_value=0.0)

@@ -194,7 +194,8 @@ def _class(name: str, wanted: bool) -> str:
 def _figure(name: str, row: dict[str, Any], declared: dict[str, Figure]) -> str:
     if name == "shape":
         return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
-    value = row.get(name, float("nan"))
+    noisy = name.startswith("S_share") and row["verifier"] != PASSED  # noise adds and removes trips: no share of them
+    value = float("nan") if noisy else row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
     known = declared.get(name)

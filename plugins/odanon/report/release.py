@@ -73,7 +73,7 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
     facts = plain(release)
     tables = encode_release(flows, zones, facts["timezone"], facts.get("bins", ()))
     if names := facts.get("bin_names"):  # of bins that are no stretches of time, in their order
-        tables["bins"] = [{**each, "label": name} for each, name in zip(tables["bins"], names, strict=False)]
+        tables["bins"] = [{**each, "label": name} for each, name in zip(tables["bins"], names, strict=True)]
     body = Template(asset("release.html")).substitute(
         title=text(facts["title"]),
         byline=_byline(facts),

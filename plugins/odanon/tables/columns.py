@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -96,11 +97,16 @@ def _series(column: pa.ChunkedArray) -> pd.Series:
 
 
 def whole_labels(labels: pd.Series) -> pd.Series:
-    """Labels that a program wrote as floats, since some were missing, as the whole numbers that they are."""
-    names = pa.array(labels.cat.categories.array, pa.large_string())
-    if not len(names) or not pc.all(pc.match_substring_regex(names, _FLOATS)).as_py():
+    """Labels without blanks around them; those that a program wrote as floats, since some were missing, as the whole numbers that they are."""
+    written = pa.array(labels.cat.categories.array, pa.large_string())
+    names = pc.utf8_trim_whitespace(written)
+    if len(names) and pc.all(pc.match_substring_regex(names, _FLOATS)).as_py():
+        names = pc.replace_substring_regex(names, r"\.0$", "")
+    if names.equals(written):
         return labels
-    return labels.cat.rename_categories(pd.Index(pc.replace_substring_regex(names, r"\.0$", "").to_pandas()))
+    number, distinct = pd.factorize(names.to_pandas().replace("", None))
+    codes = np.append(number, -1)[labels.cat.codes.to_numpy()]
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(distinct)), labels.index)
 
 
 def categories(labels: ObjectArray) -> pd.Series:

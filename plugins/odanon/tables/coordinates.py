@@ -38,16 +38,16 @@ def placed(
         if _LAT.search(names[0]) and _LON.search(names[1]):
             raise OdanonError(f"{option} {','.join(names)}: with --crs {crs} the columns are x,y; write {swap}")
         return _from_metres(option, names, first, second, crs)
-    if _LON.search(names[0]) and _LAT.search(names[1]):
-        raise OdanonError(f"{option} {','.join(names)}: latitude comes first; write {swap}")
-    if not given.any():
-        return first, second
     y, x = np.abs(first[given]), np.abs(second[given])
-    if ((y > 180) | (x > 360)).mean() > _MOST:
+    if given.any() and ((y > 180) | (x > 360)).mean() > _MOST:
         raise OdanonError(
             f"{option} {','.join(names)}: these are no degrees but metres or feet of a projected system; name it and the columns"
             f" x,y, such as --crs EPSG:2154 {option} x,y"
         )
+    if _LON.search(names[0]) and _LAT.search(names[1]):
+        raise OdanonError(f"{option} {','.join(names)}: latitude comes first; write {swap}")
+    if not given.any():
+        return first, second
     if ((y > 90) & (x <= 90)).mean() > _MOST:
         raise OdanonError(f"{option} {','.join(names)}: latitude and longitude are swapped; write {swap}")
     if crs is None or _known(crs).equals("EPSG:4326"):

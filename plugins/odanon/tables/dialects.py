@@ -26,6 +26,7 @@ EITHER = re.compile(r"[+-]?\d{1,3}[.,]\d{3}")  # thousands, or three decimals
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _POINT = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)\.\d+")
 _VALUE = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?|\d{4}-\d\d-\d\d.*|\d\d?[./]\d\d?[./]\d{4}.*|8[0-9a-f]{14}")
+_SEPARATED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _YEAR = re.compile(r"(19|20)\d\d")
 
 
@@ -93,6 +94,8 @@ def csv_text(path: Path, encoding: str | None) -> CsvText:
     elif name != UTF8:
         notes.append(f"encoding {name}")
     letters = head.decode(name, "replace").removeprefix("\ufeff")
+    if "\n" not in letters:
+        letters = re.sub(r"\r(?!$)", "\n", letters)  # lines as they ended on old Macintoshes; the reader knows them
     whole = len(head) < _HEAD_BYTES
     if not whole:  # the last line may be cut
         letters = letters[: letters.rfind("\n") + 1] or letters
@@ -140,8 +143,12 @@ def told_dialect(path: Path, text: CsvText, told: Told) -> Found:
     """The dialect of a file; what was told counts more than what its beginning shows."""
     if not text.letters.strip():
         raise OdanonError(f"{path} is empty; give a table of trips or flows")
-    delimiter = told.delimiter or _delimiter(text.letters)
-    notes, rows = list(text.notes), _rows(text.letters, delimiter)
+    first = _SEPARATED.match(text.letters)  # as spreadsheets write it
+    letters = text.letters[first.end() :] if first else text.letters
+    delimiter = told.delimiter or (first[1] if first else _delimiter(letters))
+    notes, rows = list(text.notes), _rows(letters, delimiter)
+    if not rows:
+        raise OdanonError(f"{path} has no rows; give a table of trips or flows")
     if delimiter != ",":
         notes.append(f"fields separated by {_DELIMITERS.get(delimiter, repr(delimiter))}")
     header = told.header if told.header is not None else not any(map(_is_value, rows[0]))
@@ -156,10 +163,28 @@ def told_dialect(path: Path, text: CsvText, told: Told) -> Found:
     known = told.decimal or _decimal(body)
     if known == ",":
         notes.append("decimal comma")
+    if _ends_in_a_delimiter(body, len(names)):
+        names.append("")
+    _refuse_other_widths(path, body, len(names))
     names = [name or f"column{at + 1}" for at, name in enumerate(names)]
-    skip = _lines(text.letters, delimiter) if header else 0
+    skip = (_lines(letters, delimiter) if header else 0) + bool(first)
     dialect = Dialect(delimiter, text.encoding, known or ".", groups_of(known or "."), tuple(names), skip)
     return Found(dialect, body, known is None, tuple(notes))
+
+
+def _ends_in_a_delimiter(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether every row has an empty field more than there are names."""
+    return bool(rows) and all(len(row) == width + 1 and not row[-1] for row in rows)
+
+
+def _refuse_other_widths(path: Path, rows: Sequence[Sequence[str]], width: int) -> None:
+    """Rows that are not those of the first line would all be lost, which somebody may mean who leaves out bad ones."""
+    usual, times = Counter(map(len, rows)).most_common(1)[0] if rows else (width, 0)
+    if usual != width and times > len(rows) / 2:
+        raise OdanonError(
+            f"{path}: the first line has {width} fields and most others have {usual}; begin the file with the names of the columns, or say what"
+            " separates fields with --csv-set delimiter=;"
+        )
 
 
 def _is_value(field: str) -> bool:

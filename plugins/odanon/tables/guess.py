@@ -67,8 +67,8 @@ def guess(seen: Seen) -> Guess:
 
 
 def count_column(seen: Seen, free: Iterable[str]) -> str | None:
-    """A column of whole numbers that is called as numbers of trips are."""
-    return called_as_counts(name for name in free if _is_count(name) and _whole(seen.numbers(name)))
+    """A column of numbers that is called as numbers of trips are."""
+    return called_as_counts(name for name in free if _is_count(name) and seen.numbers(name) is not None)
 
 
 def called_as_counts(names: Iterable[str]) -> str | None:
@@ -78,10 +78,6 @@ def called_as_counts(names: Iterable[str]) -> str | None:
 
 def _is_count(name: str) -> bool:
     return _plain(str(name)) in map(_plain, COUNTS)
-
-
-def _whole(numbers: list[float] | None) -> bool:
-    return numbers is not None and all(number >= 0 and number.is_integer() for number in numbers)
 
 
 def person_column(free: Iterable[str]) -> str | None:
@@ -95,7 +91,7 @@ def _ends(seen: Seen) -> tuple[str | None, str | None]:
         for what in _WHAT:
             for pattern in ("{side}{what}", "{what}{side}"):
                 pair = tuple(by_name.get(_plain(pattern.format(side=side, what=what))) for side in (start, end))
-                if None not in pair and all(seen.time_format(str(name)) is None for name in pair):
+                if None not in pair and not any(seen.time_formats(str(name)) for name in pair):
                     return pair[0], pair[1]
         if (places := _coordinates(by_name, start, end)) is not None:
             return places
@@ -116,7 +112,7 @@ def _coordinates(by_name: dict[str, str], start: str, end: str) -> tuple[str, st
 
 
 def _time(seen: Seen, free: list[str]) -> str | None:
-    named = _named([name for name in free if seen.time_format(name) is not None], _TIMES)
+    named = _named([name for name in free if seen.time_formats(name)], _TIMES)
     hours = [name for name in free if _plain(name) == "hour" and seen.numbers(name) is not None]
     return named or (hours[0] if hours else None)
 

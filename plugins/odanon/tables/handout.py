@@ -1,7 +1,6 @@
 """A release of a table to hand out: bands instead of people, in formats that others open, with a report and a README."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from odanon.report.release import render_release
 from odanon.risk.bands import persons_band
 from odanon.risk.public import declarations, public_metrics
 from odanon.tables.spreadsheet import write_csv
-from odanon.tables.times import SOME_DAY
+from odanon.tables.times import SOME_DAY, are_hours, is_interval
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -92,18 +91,21 @@ def handout(
 ) -> Handout:
     """What readers may get of a verified release; figures that tell what was left out stay inside."""
     k, unit = int(released.parameters["k"]), str(released.parameters["unit"])
-    parts, names = [], [str(name) for name in released.releases]
+    parts = []
     for at, (name, release) in enumerate(released.releases.items()):
         rows = release.flows.assign(spread=over_tiles(release))
         intervals = rows["time"].astype("str") if "time" in rows else pd.Series(str(name), rows.index, dtype="str")
-        if release.times is not None or _is_interval(name):
+        if release.times is not None or is_interval(name):
             start, end = (pd.to_datetime(intervals.str.split("/").str[edge], utc=True) for edge in (0, 1))
         else:
             start, end = (pd.Series(pd.Timestamp(SOME_DAY + n * _HOUR), rows.index) for n in (at, at + 1))
         parts.append(rows.assign(time_start=start, time_end=end, bin=name))
     rows = pd.concat(parts, ignore_index=True)
-    told = [release.times is not None or _is_interval(name) for name, release in released.releases.items()]
-    instants, clock = all(told), all(told) and bool((rows["time_start"].dt.year == SOME_DAY.year).all())
+    told = [release.times is not None or is_interval(name) for name, release in released.releases.items()]
+    instants, clock = all(told), all(told) and are_hours(rows["time_start"], rows["time_end"])
+    if clock:  # hours of a day are those of any clock
+        wall = {name: rows[name].dt.tz_localize(None).dt.tz_localize(timezone) for name in ("time_start", "time_end")}
+        rows = rows.assign(**wall)
     public = _public(rows, k, unit, timezone)
     manifest: dict[str, Any] = {
         "title": title,
@@ -123,7 +125,8 @@ def handout(
     if instants and len(rows) and not clock:
         manifest["window_start"] = f"{public['time_start'].min():%Y-%m-%d}"
     elif not instants:
-        manifest["bin_names"] = ["all trips"] if None in released.releases else names
+        named = rows["bin"].drop_duplicates()  # a bin without a flow would tell when somebody travelled who is in none
+        manifest["bin_names"] = ["all trips"] if None in released.releases else named.astype(str).tolist()
     shown = public.drop(columns=["segment", "spread"] + ([] if instants else ["time_start", "time_end"]))
     if not instants and None not in released.releases:
         shown.insert(0, "time", rows["bin"].to_numpy())
@@ -135,11 +138,6 @@ def handout(
         used = zones["zone_id"].isin(public["origin_zone"]) | zones["zone_id"].isin(public["destination_zone"])
         zones = as_told(zones[used].reset_index(drop=True))
     return Handout(shown, zones, manifest, public)
-
-
-def _is_interval(name: Any) -> bool:
-    """Whether a matrix is named by the start and end of its time bin."""
-    return isinstance(name, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[^/]+/\d{4}-\d\d-\d\dT[^/]+", name) is not None
 
 
 def _public(rows: pd.DataFrame, k: int, unit: str, timezone: str) -> pd.DataFrame:

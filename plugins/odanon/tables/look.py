@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from odanon.errors import OdanonError
@@ -20,17 +21,18 @@ PARQUET = (".parquet", ".pq")
 _SAMPLE_ROWS = 1000
 _PART_BYTES = 32 << 20  # the least that is worth a process
 _NAMED = 25  # columns that a sentence lists
-_MISTAKEN = (".xlsx", ".xls", ".ods", ".json", ".geojson", ".gpkg", ".shp", ".zip", ".dbf", ".sav")
+_MISTAKEN = (".xlsx", ".xls", ".ods", ".json", ".geojson", ".gpkg", ".shp", ".zip", ".dbf", ".sav", ".jsonl", ".ndjson")
 _SPANS = {"epoch_s": (6e8, 4.2e9), "epoch_ms": (6e11, 4.2e12), "epoch_us": (6e14, 4.2e15)}  # from 1989 to 2103
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s?(Z|[+-]\d\d(:?\d\d)?)?)?")
 _ZONED = re.compile(r".*\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)")
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
-_CLOCKS = (" %H:%M:%S", " %H:%M", "")
+_CLOCKS = (" %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p", "")
+_NO_VALUE = frozenset(pyarrow.csv.ConvertOptions().null_values)  # texts that the reader takes for a missing value
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the first rows of a table show: `sample` has the texts of every column, empty ones left out."""
+    """What the first rows of a table show: `sample` has the texts of every column, missing ones left out."""
 
     path: Path
     names: tuple[str, ...]
@@ -85,16 +87,20 @@ class Seen:
             return None
         return found if found and None not in found else None
 
-    def time_format(self, name: str) -> str | None:
-        """How a column writes instants, as sources name it; None if it has none. Days before months must be told from months before days."""
+    def time_formats(self, name: str) -> list[str]:
+        """How a column may write instants, as sources name it; nothing if it has none."""
         texts = [text.strip() for text in self.sample[name]]
         if not texts:
-            return None
+            return []
         if all(_ISO.fullmatch(text) for text in texts):
-            return "auto"
+            return ["auto"]
         if (numbers := self.numbers(name)) is not None:
-            return next((kind for kind, (low, high) in _SPANS.items() if all(low < n < high for n in numbers)), None)
-        fitting = [day + clock for clock in _CLOCKS for day in _DAYS if all(_fits(text, day + clock) for text in texts)]
+            return [kind for kind, (low, high) in _SPANS.items() if all(low < n < high for n in numbers)]
+        return [day + clock for clock in _CLOCKS for day in _DAYS if all(_fits(text, day + clock) for text in texts)]
+
+    def time_format(self, name: str) -> str | None:
+        """How a column writes instants; None if it has none. Days before months must be told from months before days."""
+        fitting = self.time_formats(name)
         if len(fitting) > 1:
             raise OdanonError(
                 f"{self.path}: the dates in {name!r} may begin with the day or with the month; say which with"
@@ -152,7 +158,10 @@ def _csv(path: Path, told: Told) -> Seen:
     found = told_dialect(path, text, told)
     body = found.rows[:_SAMPLE_ROWS]
     names: Sequence[str] = found.dialect.names or ()
-    sample = {name: [row[at] for row in body if at < len(row) and row[at] != ""] for at, name in enumerate(names)}
+    sample = {
+        name: [row[at] for row in body if at < len(row) and row[at].strip() not in _NO_VALUE]
+        for at, name in enumerate(names)
+    }
     rows = len(found.rows) if text.whole else int(text.total_bytes / max(1, text.read_bytes) * len(found.rows))
     return Seen(path, tuple(names), sample, rows, found.dialect, found.unclear, found.notes, text.splits)
 

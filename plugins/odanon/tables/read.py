@@ -15,6 +15,7 @@ import pandas as pd
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.geo.arrays import ObjectArray
+from odanon.geo.layerfiles import is_geoparquet
 from odanon.hierarchies.over import tree_over
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
@@ -24,6 +25,7 @@ from odanon.model.window import Times
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.batches import Column
 from odanon.reading.files import shown
+from odanon.reading.ids import Spelling
 from odanon.reading.persons import persons
 from odanon.reconstruct.prior import TileWeights, read_weights
 from odanon.tables.columns import Clock, Progress, categories, mark, read_columns, whole_labels
@@ -34,8 +36,10 @@ from odanon.tables.look import Seen, look
 from odanon.tables.times import column_bins, cut, parse_bins
 
 _TABLES = (".csv", ".parquet")
+_COMMAS = re.compile(r"[+-]?\d{1,3},\d{3}")
 _NAMED = 25  # zones that a sentence lists
 _MOST_BINS = 24 * 366
+_SPELLING = Spelling(trim=True)  # of one file: nobody is another person for a blank
 OUTSIDE = "\0outside"  # the label of a place in no zone
 _log = logging.getLogger("odanon")
 
@@ -166,12 +170,14 @@ class TableInput:
             rows["time"] = self._times(table, wanted["time"])
         if self.person is not None:
             numbered = not self.seen.is_text and bool(table[mark(wanted["person"])].any())
-            ids, kinds = persons(table["person"], numbered=numbered)
+            ids, kinds = persons(table["person"], _SPELLING, numbered)
             kinds.refuse_mixed()
             rows["person"] = ids
-        for name in ("count", "weight", "segment"):
+        for name in ("count", "weight"):
             if name in wanted:
                 rows[name] = table[name]
+        if self.segment is not None:
+            rows["segment"] = whole_labels(table["segment"])
         return self._without_missing(rows)
 
     def _wanted(self) -> list[Column]:
@@ -183,7 +189,8 @@ class TableInput:
                 columns.append(Column(side, find(named, option), "text"))
             else:
                 pair = pair_of(option, named)
-                columns += [Column(f"{side}_{at}", find(name, option), "number") for at, name in enumerate(pair)]
+                found = [self._clear(find(name, option), _COMMAS) for name in pair]
+                columns += [Column(f"{side}_{at}", name, "number") for at, name in enumerate(found)]
         if self.count is not None and not self._one_each:
             columns.append(Column("count", self._clear(find(self.count, "--count")), "number"))
         if self.weight is not None:
@@ -214,9 +221,9 @@ class TableInput:
                 " one trip"
             )
 
-    def _clear(self, name: str) -> str:
-        """A column of numbers in which 1.234 is not perhaps 1234."""
-        if self.seen.unclear and any(EITHER.fullmatch(text.strip()) for text in self.seen.sample[name]):
+    def _clear(self, name: str, doubtful: re.Pattern[str] = EITHER) -> str:
+        """A column of numbers in which 1.234 is not perhaps 1234; of coordinates only 1,234 may be."""
+        if self.seen.unclear and any(doubtful.fullmatch(text.strip()) for text in self.seen.sample[name]):
             raise OdanonError(
                 f"{self.path}: numbers in {name!r} have three digits behind a point or comma, so they may be thousands; say what separates"
                 " decimals with --csv-set decimal=, or --csv-set decimal=."
@@ -326,7 +333,7 @@ class TableInput:
         """The given zones: polygons, or points and the ground nearest to them."""
         if self.zones is None:
             return None
-        kind = "voronoi" if self.zones.suffix in _TABLES else "polygons"
+        kind = "voronoi" if self.zones.suffix.lower() in _TABLES and not is_geoparquet(self.zones) else "polygons"
         where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
         return registry.create("zoning", kind, where)
 

@@ -1,6 +1,7 @@
 """A column of a table as the time bins of a window: instants cut by a local clock, or hours of a day."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -52,6 +53,7 @@ def cut(column: pd.Series, zone: ZoneInfo, bins: timedelta | Sequence[time], whe
     All bins of whole days are there, whatever the rows are: an end of theirs would tell when somebody travelled who is in no
     flow. On days of 23 and 25 hours, bins are as those of a product are.
     """
+    zone = ZoneInfo("UTC") if is_hours(column) else zone  # hours are those of any clock, on a day of their own
     instants = as_instants(column, zone, where)
     local = instants.dt.tz_convert(zone)
     days = _days(local.min().date(), local.max().date(), where)
@@ -83,7 +85,8 @@ def as_instants(column: pd.Series, zone: ZoneInfo, where: str) -> pd.Series:
         return column.dt.tz_convert("UTC")
     if not is_hours(column):
         raise OdanonError(
-            f"{where}: the column of times holds no instants of one kind, nor hours from 0 to 23; write instants, such as 2026-03-02T08:15"
+            f"{where}: the column of times holds no instants of one kind, nor hours from 0 to 23; write instants, such as 2026-03-02T08:15, or say how"
+            " all are written, such as --csv-set 'time=%d.%m.%y %H:%M'"
         )
     midnight = pd.Timestamp(SOME_DAY.replace(tzinfo=None))
     hours = pd.Series(pd.Timestamp(midnight) + pd.to_timedelta(column.astype("int64"), unit="h"), column.index)
@@ -123,6 +126,16 @@ def refuse_thin_ends(od: ODMatrix, k: int) -> None:
                 f"fewer than {k} travelled on the first or the last day of the table, which the times of flows would tell;"
                 " cut the table to the days that you want to tell of"
             )
+
+
+def are_hours(start: pd.Series, end: pd.Series) -> bool:
+    """Whether intervals in UTC are hours of a day, which lie on a day of their own, and no instants."""
+    return bool(((start >= SOME_DAY) & (end <= SOME_DAY + timedelta(days=1))).all())
+
+
+def is_interval(name: Any) -> bool:
+    """Whether a matrix is named by the start and end of its time bin."""
+    return isinstance(name, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[^/]+/\d{4}-\d\d-\d\dT[^/]+", name) is not None
 
 
 def hours_of_a_day() -> Times:

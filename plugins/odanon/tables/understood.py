@@ -1,9 +1,10 @@
 """What a command understands of a table before it does anything: how it is written, and which columns mean what."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -11,13 +12,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from odanon.errors import OdanonError
+from odanon.hierarchies.named import USUAL
 from odanon.tables.columns import Progress as RowsRead
+from odanon.tables.coordinates import pair_of
 from odanon.tables.guess import Guess, guess, person_column
 from odanon.tables.look import Seen
 from odanon.tables.read import TableInput
 
 _ENDS = ("origin", "destination")
 _COUNTED = ("persons", "vehicles", "population")
+_SAID = (
+    "weight",
+    "timezone",
+    "resolution",
+    "crs",
+    "tile_weights",
+)  # options of a table with a value, beside those that are proposed
+_SIGNS = {"\t": "tab", True: "yes", False: "no"}  # values of --csv-set as they are written
 
 
 def with_ends(table: TableInput, console: Console) -> TableInput:
@@ -91,10 +102,14 @@ class Proposal:
         return replace(table, **self.columns)
 
 
-def proposal(table: TableInput, unit: str, k: int, algorithm: str, suppression: float) -> Proposal:
-    """The meaning of the columns, what would be made of them, and the whole command."""
+def proposal(
+    table: TableInput, unit: str, k: int, algorithm: str, suppression: float, others: Sequence[str] = ()
+) -> Proposal:
+    """The meaning of the columns, what would be made of them, and the whole command; `others` are words of it that are about neither."""
     seen = table.seen
+    _find_named(table)
     found = guess(seen)
+    bins = _bin(table)
     ends = {side: _end(table, found, side) for side in _ENDS}
     person, count = table.person or found.person, table.count or found.count
     lacking = [
@@ -122,10 +137,11 @@ def proposal(table: TableInput, unit: str, k: int, algorithm: str, suppression: 
     words += [word for side, column in ends.items() for word in (f"--{side}", column or "COLUMN")]
     words += ["--person", person] if person else []
     words += ["--count", count] if count else []
-    words += ["--time", table.time, "--bin", table.bin or "1h"] if table.time else []
-    words += maps.words
-    words += ["-k", str(k), "--unit", counted, "--out", release_name(table)]
-    named = {**ends, "person": person, "count": count}
+    words += ["--time", table.time] if table.time else []
+    words += ["--bin", bins] if bins else []
+    words += [*maps.words, *_given(table)]
+    words += ["-k", str(k), "--unit", counted, *others, "--out", release_name(table)]
+    named = {**ends, "person": person, "count": count, "bin": bins}
     columns: dict[str, Any] = {name: column for name, column in named.items() if column is not None}
     return Proposal(shlex.join(words), columns, tuple(lines), tuple(lacking))
 
@@ -133,6 +149,19 @@ def proposal(table: TableInput, unit: str, k: int, algorithm: str, suppression: 
 def release_name(table: TableInput) -> str:
     """The folder that is proposed."""
     return f"{table.path.name.partition('.')[0]}-release"
+
+
+def _given(table: TableInput) -> list[str]:
+    """What else somebody said of the table, in words of the command line."""
+    said = {name: value for name in _SAID if (value := getattr(table, name)) != getattr(TableInput, name)}
+    words = [word for name, value in said.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words += [f"--{name.replace('_', '-')}" for name in ("drop_missing", "drop_unknown") if getattr(table, name)]
+    usual = USUAL.get(table.hierarchy, {})
+    parameters = {name: value for name, value in table.hierarchy_parameters.items() if usual.get(name) != value}
+    words += [word for name, value in parameters.items() for word in ("--hierarchy-set", f"{name}={value}")]
+    return words + [
+        word for name, value in table.csv.items() for word in ("--csv-set", f"{name}={_SIGNS.get(value, value)}")
+    ]
 
 
 @dataclass(frozen=True)
@@ -148,12 +177,15 @@ def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
         return _Map(
             ": zones", ("--zones", str(table.zones), "--zone-id", table.zone_id, "--hierarchy", table.hierarchy)
         )
+    tree = () if table.hierarchy == TableInput.hierarchy else ("--hierarchy", table.hierarchy)
     if origin is None:
-        return _Map("")
+        return _Map("", tree)
     if "," in origin and origin not in seen.names:
-        return _Map(f": coordinates, put into H3 cells of resolution {table.resolution}")
+        return _Map(f": coordinates, put into H3 cells of resolution {table.resolution}", tree)
     if _are_cells(seen.sample[origin]):
-        return _Map(": H3 cells")
+        return _Map(": H3 cells", tree)
+    if Path(table.hierarchy).suffix:
+        return _Map(f": tiles of the tree in {table.hierarchy}", tree)
     question = "the tiles are no H3 cells: say where they lie with --zones FILE --zone-id COLUMN --hierarchy ward"
     return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
 
@@ -171,11 +203,34 @@ def _end(table: TableInput, found: Guess, side: str) -> str | None:
 
 def _when(table: TableInput, found: Guess) -> str:
     if table.time is not None:
-        return f"{table.time}, cut by the clock of {table.zone.key}"
+        bins = _bin(table)
+        return (
+            f"{table.time}, cut into {bins} by the clock of {table.zone.key}"
+            if bins
+            else f"{table.time}: names of time bins"
+        )
     if found.time is None:
         return "all rows together"
     return f"all rows together; --time {found.time} --bin 1h would tell hours as well"
 
 
+def _bin(table: TableInput) -> str | None:
+    """How times are cut: as somebody says, else instants into hours and dates into days; names of bins are not."""
+    if table.time is None or table.bin is not None or not table.seen.time_formats(table.time):
+        return table.bin
+    return "1h" if table.seen.has_clock(table.time) else "day"
+
+
+def _find_named(table: TableInput) -> None:
+    """Columns that somebody named are there, each once."""
+    for option in ("origin", "destination", "person", "count", "weight", "time"):
+        named = getattr(table, option)
+        if named is None or (option in _ENDS and named == option) or (option, named) == ("count", "1"):
+            continue
+        pair = option in _ENDS and named not in table.seen.names and "," in named
+        for name in pair_of(f"--{option}", named) if pair else (named,):
+            table.seen.find(name, f"--{option}")
+
+
 def _zoned(seen: Seen, column: str) -> bool:
-    return seen.time_format(column) is None or seen.zoned(column)
+    return not seen.time_formats(column) or seen.zoned(column)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.door import Released
+from odanon.gate.drawn import telling
 from odanon.model.areas import Areas
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.release import Release
@@ -26,7 +27,7 @@ from odanon.reconstruct.weights import weigh
 from odanon.system.scratch import scratch
 from odanon.tables.handout import handout
 from odanon.tables.read import Loaded
-from odanon.tables.times import SOME_DAY
+from odanon.tables.times import are_hours
 
 KEEP, HANDOUT = "keep", "handout"
 _KEPT = """# Restricted: keep this, do not hand it out
@@ -55,17 +56,30 @@ def write_release(
 ) -> None:
     """Write what is to be handed out (`handout/`) and what is to be kept (`keep/`), all of it or nothing.
 
-    Of a release that nobody can verify there is nothing to hand out.
+    Of some releases there is nothing to hand out (`withheld`).
     """
     with _whole(folder) as whole:
         kept = whole / KEEP
         kept.mkdir()
         _write(kept, released, loaded.tree, loaded.tiles, algorithm, loaded.prior)
         (kept / "README.md").write_text(_KEPT, encoding="utf-8")
-        if released.verified:
+        if withheld(released, loaded) is None:
             public = whole / HANDOUT
             public.mkdir()
             handout(released, loaded.tree, loaded.tiles, algorithm, title, timezone).write(public)
+
+
+def withheld(released: Released[Any], loaded: Loaded) -> str | None:
+    """Why nothing of a release may be handed out; None if it may. Of tiles that only a tree names, nothing is drawn."""
+    if not released.verified:
+        return "flows that are not verified are to compare with"
+    sides = [areas for release in released.releases.values() for areas in (release.origins, release.destinations)]
+    if loaded.tiles.kind != "unplaced" and any(telling(areas, loaded.tree) for areas in sides):
+        return (
+            "these areas show which tiles somebody visited, so they are to compare with; give all zones with --zones, or use --hierarchy h3 and"
+            " an algorithm that keeps to its cells"
+        )
+    return None
 
 
 @contextmanager
@@ -161,7 +175,7 @@ def _with_ends(flows: pd.DataFrame) -> pd.DataFrame:
     """Flows of intervals with their start and end; of hours of a day, as the clock says."""
     bounds = [flows["time"].str.split("/").str[place] for place in (0, 1)]
     start, end = (pd.to_datetime(bound, utc=True).astype("datetime64[us, UTC]") for bound in bounds)
-    if (start.dt.year == SOME_DAY.year).all():
+    if are_hours(start, end):
         start, end = start.dt.strftime("%H:%M"), end.dt.strftime("%H:%M").replace("00:00", "24:00")
     told = flows.drop(columns="time")
     told.insert(0, "time_start", start)

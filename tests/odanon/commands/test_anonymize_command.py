@@ -226,6 +226,19 @@ def test_a_release_that_is_not_verified_is_told_before_and_is_not_ready_to_hand_
         assert ("not verified, by its own word" in done.stdout[:places]) is not verified
 
 
+@pytest.mark.parametrize(
+    "how", [("--hierarchy", "ward"), ("--hierarchy-set", "coverage=observed"), ("--algorithm", "mondrian")]
+)
+def test_areas_that_tell_which_tiles_somebody_visited_are_not_handed_out(
+    trips: pd.DataFrame, tmp_path: Path, how: tuple[str, str]
+) -> None:
+    trips.to_parquet(tmp_path / "od.parquet")
+    wanted = ["--person", "user", *how, "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["anonymize", str(tmp_path / "od.parquet"), *COLUMNS, *wanted], catch_exceptions=False)
+    assert "nothing to hand out: these areas show which tiles somebody visited" in done.stdout
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["keep"]
+
+
 def test_time_bins_without_trips_are_left_out_and_counted(
     trips: pd.DataFrame, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

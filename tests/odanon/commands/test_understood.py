@@ -104,6 +104,71 @@ def test_zones_without_a_map_are_asked_for(here: Path) -> None:
     assert "--origin PULocationID --destination DOLocationID" in told
 
 
+def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here: Path) -> None:
+    trips.assign(w=1.5).to_csv("od.csv", index=False, sep="|")
+    said = (
+        "--csv-set",
+        "delimiter=|",
+        "--weight",
+        "w",
+        "--timezone",
+        "Europe/Paris",
+        "--drop-missing",
+        "--resolution",
+        "8",
+    )
+    said += (
+        "--hierarchy-set",
+        "steps=standard",
+        "--algorithm",
+        "atg-joint",
+        "--suppression",
+        "0.2",
+        "--set",
+        "min_tiles=2",
+        "--fixed",
+    )
+    told = shlex.split(shown("od.csv", "--time", "start_time", *said).strip().splitlines()[-1])
+    assert {*said, "--bin", "1h"} <= set(told)
+    assert "--bin" not in shown("od.csv", "--time", "from", "--origin", "to", "--destination", "to")
+
+
+def test_a_tree_of_ones_own_needs_no_map(here: Path) -> None:
+    pd.DataFrame({"from": ["a", "b"], "to": ["b", "a"], "user": [1, 2]}).to_csv("od.csv", index=False)
+    told = shown("od.csv", "--hierarchy", "tree.csv")
+    assert "  ? " not in told
+    assert "--hierarchy tree.csv" in told
+
+
+def test_a_misspelt_column_is_told_before_anything_is_proposed(trips: pd.DataFrame, here: Path) -> None:
+    trips.to_csv("od.csv", index=False)
+    for option in ("origin", "person", "time"):
+        assert f"has no column 'form' (did you mean 'from'?); it has user_id, from, to, start_time; name one with --{option}" in refusal("od.csv", f"--{option}", "form")  # fmt: skip
+
+
+def test_dates_that_may_be_read_in_two_ways_are_asked_about_where_they_are_wanted(
+    trips: pd.DataFrame, here: Path
+) -> None:
+    trips.assign(born="01/02/1980", start_time="02/03/2026 08:15").to_csv("od.csv", index=False)
+    assert "--time start_time --bin 1h would tell hours as well" in shown("od.csv")
+    asked = (
+        "od.csv",
+        "--person",
+        "user_id",
+        "--time",
+        "start_time",
+        "--bin",
+        "day",
+        "--algorithm",
+        "uniform",
+        "--out",
+        "out",
+    )
+    assert "may begin with the day or with the month" in refusal(*asked)
+    shown(*asked, "--csv-set", "time=%d/%m/%Y %H:%M")
+    assert set(pd.read_csv("out/handout/flows.csv")["time_start"]) == {"2026-03-02T00:00:00+00:00"}
+
+
 def test_columns_that_nobody_knows_are_asked_for(here: Path) -> None:
     pd.DataFrame({"this": [4, 5], "that": [5, 4]}).to_csv("odd.csv", index=False)
     told = shown("odd.csv")

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 
@@ -20,6 +21,7 @@ from odanon.compare.plan import Plan, cases
 from odanon.compare.runner import run_plan, tidy
 from odanon.compare.worker import main, warm_up
 from odanon.errors import OdanonError
+from odanon.metrics.declared import every_figure
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
 from odanon.tables.read import TableInput
@@ -79,6 +81,21 @@ def test_finished_cases_are_not_run_again_unless_the_table_changed(table: TableI
     pd.read_parquet(table.path).iloc[:1500].to_parquet(table.path)
     list(run_plan(planned))
     assert planned.result(planned.cases[0]).stat().st_mtime_ns > stamps[0]
+
+
+def test_what_lies_under_a_table_is_a_part_of_it(table: TableInput, tmp_path: Path) -> None:
+    for name in ("zones.gpkg", "zones.shp", "zones.dbf", "tree.csv"):
+        (tmp_path / name).write_text("as it was")
+    for changed, source in (
+        ("zones.gpkg", replace(table, zones=tmp_path / "zones.gpkg")),
+        ("zones.dbf", replace(table, zones=tmp_path / "zones.shp")),
+        ("tree.csv", replace(table, hierarchy=str(tmp_path / "tree.csv"))),
+    ):
+        planned = plan(source, tmp_path / "out")
+        before = planned.fingerprint(planned.cases[0])
+        assert planned.fingerprint(planned.cases[0]) == before
+        (tmp_path / changed).write_text("as it is")
+        assert planned.fingerprint(planned.cases[0]) != before, changed
 
 
 def test_a_case_beyond_the_time_limit_is_reported_and_tried_again(table: TableInput, tmp_path: Path) -> None:
@@ -181,6 +198,8 @@ def test_what_nobody_can_verify_is_told_as_such_and_never_the_best(
     assert row is not None
     assert '<strong class="unsafe">not verified</strong>' in row[0]
     assert 'class="best"' not in row[0]
+    left_out = compared.set_index("algorithm").loc["laplace", "S_share"]  # which noise makes meaningless
+    assert f">{every_figure()['S_share'].in_words(left_out)}<" not in row[0]
 
 
 @pytest.mark.usefixtures("cases_here")

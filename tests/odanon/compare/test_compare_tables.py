@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from shapely.geometry import box
 
-from odanon.compare.page import comparison_page
+from odanon.compare.page import _bin_labels, comparison_page
 from odanon.compare.plan import Case, Plan, cases
 from odanon.tables.read import TableInput
 from odanon.tables.times import over_bins
@@ -65,6 +65,13 @@ def test_zones_are_mapped_and_a_busy_flow_is_read_back_hour_by_hour(
     assert (flow["o"], flow["d"]) == ("z0", "z1")
     assert all(count >= 30 for count in flow["original"])
     assert flow["atg-joint"] == pytest.approx(flow["original"])  # published as it is; little else is
+
+
+def test_bins_are_called_by_the_local_clock() -> None:
+    days = [f"2021-01-0{day}T05:00:00+00:00/2021-01-0{day + 1}T05:00:00+00:00" for day in (1, 2)]
+    assert _bin_labels(days, "America/New_York") == ["01 Jan", "02 Jan"]
+    assert _bin_labels(["2000-01-01T06:00:00+00:00/2000-01-01T12:00:00+00:00"], "America/New_York") == ["06:00"]
+    assert _bin_labels(["early", "late"], "UTC") == ["early", "late"]
 
 
 def test_labels_alone_are_compared_without_a_map(folder: Path, tmp_path: Path, run_here: Run) -> None:

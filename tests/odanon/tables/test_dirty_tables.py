@@ -132,6 +132,33 @@ def test_blanks_around_names_and_names_over_two_lines_are_no_obstacle(trips: pd.
     assert read(written(odd, tmp_path), count="how\nmany") == expected(trips)
 
 
+def test_blanks_around_values_make_no_other_zone_and_nobody_else(trips: pd.DataFrame, tmp_path: Path) -> None:
+    cells = pd.DataFrame(expected(trips), columns=["origin", "destination", "user", "number"])
+    padded = cells.assign(
+        **{name: [f"{v} " if at % 2 else f" {v}" for at, v in enumerate(cells[name])] for name in list(cells)[:3]}
+    )
+    for name, write in (("od.csv", pd.DataFrame.to_csv), ("od.parquet", pd.DataFrame.to_parquet)):
+        write(padded, tmp_path / name, index=False)
+        assert read(tmp_path / name, origin="origin", destination="destination") == expected(trips)
+
+
+@pytest.mark.parametrize("form", ["sep=;\n{}", "sep=;\r\n{}", "{}\r"])
+def test_what_spreadsheets_add_is_no_obstacle(trips: pd.DataFrame, tmp_path: Path, form: str) -> None:
+    text = trips.to_csv(index=False, sep=";", decimal=",")
+    path = tmp_path / "od.csv"
+    path.write_bytes(form.format(text.replace("\n", "\r") if form == "{}\r" else text).encode())
+    assert read(path) == expected(trips)
+    path.write_text("\n".join(f"{line};" if at else line for at, line in enumerate(text.splitlines())))
+    assert read(path) == expected(trips)
+
+
+@pytest.mark.parametrize("first", ["Trips in March", "user,o_lat"])
+def test_a_first_line_that_is_not_that_of_the_rows_is_told(trips: pd.DataFrame, tmp_path: Path, first: str) -> None:
+    (tmp_path / "od.csv").write_text(f"{first}\n{trips.to_csv(index=False)}")
+    fields = len(first.split(","))
+    assert f"the first line has {fields} fields and most others have 6" in refusal(tmp_path / "od.csv", **COORDINATES)
+
+
 def test_a_name_that_two_columns_have_is_refused_where_it_is_wanted(trips: pd.DataFrame, tmp_path: Path) -> None:
     twice = pd.concat([trips, trips[["user"]]], axis="columns")
     assert "has 2 columns 'user'; give each its own name" in refusal(written(twice, tmp_path), **COORDINATES)
@@ -174,6 +201,26 @@ def test_a_forgotten_count_is_asked_about_and_never_taken_for_one_trip_a_row(tmp
     assert table.__class__(path=table.path).load().matrices[None].volume == 1
 
 
+@pytest.mark.parametrize("values", [["12.5", "3"], ["NA", "3"], [" ", "3"], ["-1", "3"]])
+def test_a_count_with_fractions_or_holes_is_asked_about_as_well(tmp_path: Path, values: list[str]) -> None:
+    cell = h3.latlng_to_cell(45.75, 4.85, 8)
+    pd.DataFrame({"origin": cell, "destination": cell, "trips": values}).to_csv(tmp_path / "od.csv", index=False)
+    assert "does column 'trips' say how many trips a row stands for?" in refusal(tmp_path / "od.csv")
+
+
+def test_degrees_with_three_decimals_behind_a_comma_are_asked_about(trips: pd.DataFrame, tmp_path: Path) -> None:
+    short = trips.round({f"{side}_{what}": 3 for side in "od" for what in ("lat", "lon")})
+    path = written(short, tmp_path, sep=";", decimal=",", float_format="%.3f")
+    assert "numbers in 'o_lat' have three digits behind a point or comma" in refusal(path, **COORDINATES)
+    assert read(path, csv={"decimal": ","}) == expected(short)
+
+
+def test_a_text_is_read_whatever_its_name_ends_in(trips: pd.DataFrame, tmp_path: Path) -> None:
+    for name in ("od.dat", "od", "od.csv.2026"):
+        written(trips, tmp_path).rename(tmp_path / name)
+        assert read(tmp_path / name) == expected(trips)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -191,8 +238,9 @@ def test_files_without_a_table_get_a_sentence(tmp_path: Path, make: Callable[[Pa
 
 
 def test_formats_of_others_get_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "od.xlsx").write_bytes(b"PK\3\4")
-    assert "save it as CSV or Parquet first" in refusal(tmp_path / "od.xlsx")
+    for name in ("od.xlsx", "od.jsonl"):
+        (tmp_path / name).write_bytes(b"PK\3\4")
+        assert "save it as CSV or Parquet first" in refusal(tmp_path / name)
     (tmp_path / "od.parquet").write_bytes(b"PAR1 not quite")
     assert "cannot be read as a table" in refusal(tmp_path / "od.parquet")
     assert "does not exist" in refusal(tmp_path / "none.csv")
@@ -235,7 +283,7 @@ def test_projected_coordinates_are_recognised_and_read_by_their_system(
     path = written(table, tmp_path, sep=";", decimal=",")
     right = {**COORDINATES, "origin": "o_x,o_y", "destination": "d_x,d_y"}
     assert read(path, **right, crs=crs) == expected(trips)
-    assert "latitude comes first" in refusal(path, **right)  # by their names
+    assert "no degrees but metres or feet of a projected system" in refusal(path, **right)
     plain = table.set_axis(["user", "number", "oa", "ob", "da", "db"], axis="columns")
     path = written(plain, tmp_path)
     unnamed = {**right, "origin": "oa,ob", "destination": "da,db"}
@@ -254,14 +302,17 @@ def test_swapped_degrees_are_named_by_their_names_or_their_size(trips: pd.DataFr
     assert "latitude and longitude are swapped; write --origin oa,ob" in refusal(written(far, tmp_path), **unnamed)
 
 
-@pytest.fixture(scope="module", params=["zones.gpkg", "zones.shp", "zones.geojson"])
+@pytest.fixture(scope="module", params=["zones.gpkg", "zones.shp", "zones.geojson", "zones.parquet"])
 def zones(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Squares around the middle of the trips; a shapefile in a projected system."""
     west, south = np.meshgrid([4.80, 4.85], [45.70, 45.75])
     squares = [box(x, y, x + 0.05, y + 0.05) for x, y in zip(west.ravel(), south.ravel(), strict=True)]
     frame = geopandas.GeoDataFrame({"zone": list("abcd")}, geometry=squares, crs="EPSG:4326")
     path = tmp_path_factory.mktemp("zones") / request.param
-    (frame.to_crs("EPSG:2154") if path.suffix == ".shp" else frame).to_file(path)
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        (frame.to_crs("EPSG:2154") if path.suffix == ".shp" else frame).to_file(path)
     return path
 
 

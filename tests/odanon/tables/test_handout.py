@@ -101,9 +101,11 @@ def test_the_same_release_has_the_same_bytes(whole: tuple[Released, Loaded, Path
         ({"time": "at", "bin": "12h", "adaptive": True}, "2026-03-02T00:00:00+01:00"),
         ({"time": "at", "bin": "day"}, "2026-03-02T00:00:00+01:00"),
         ({"time": "hour", "adaptive": True, "timezone": None}, "00:00"),
+        ({"time": "hour", "adaptive": True}, "00:00"),
+        ({"time": "hour", "bin": "6h"}, "00:00"),
         ({"time": "part"}, "'=early"),
     ],
-    ids=["adaptive", "fixed", "hours", "names"],
+    ids=["adaptive", "fixed", "hours", "hours-of-a-zone", "hours-cut", "names"],
 )
 def test_times_are_told_as_the_table_has_them(
     table: TableInput, tmp_path: Path, options: dict[str, str | bool | None], times: str
@@ -116,6 +118,23 @@ def test_times_are_told_as_the_table_has_them(
     assert "2000" not in page.partition("<script")[0]
     named = json.loads((out / "release.json").read_text())
     assert named.get("window_start") == ("2026-03-02" if options["time"] == "at" else None)
+
+
+def test_a_time_bin_of_few_is_not_told_and_others_keep_their_names(table: TableInput, tmp_path: Path) -> None:
+    rows = pd.read_csv(table.path)
+    first = rows[rows["hour"] >= 12].iloc[:3].assign(part="hermit")  # between the names of the others
+    pd.concat([first, rows.iloc[3:]]).to_csv(tmp_path / "town.csv", index=False)
+    out = made(table, tmp_path / "release", path=tmp_path / "town.csv", time="part")[2]
+    page = (out / "report.html").read_text()
+    told = json.loads(page.partition("<script")[2].partition(">")[2].partition("</script>")[0])
+    flows = pd.read_parquet(out / "flows.parquet")
+    trips = (
+        pd.Series(told["flows"]["trips"])
+        .groupby(np.array([b["label"] for b in told["bins"]])[told["flows"]["bin"]])
+        .sum()
+    )
+    assert trips.to_dict() == flows.groupby("time")["trips"].sum().to_dict()
+    assert all("hermit" not in path.read_text(errors="replace") for path in out.iterdir())
 
 
 def test_tiles_without_a_place_have_no_map(tmp_path: Path) -> None:

@@ -44,10 +44,11 @@ def starts(source: TableInput) -> dict[str, int]:
         ["2026-03-02T08:15:00", "2026-03-02T08:59:59+01:00", "2026-03-02T08:00:00Z"],
         ["02.03.2026 08:15", "02.03.2026 08:59", "02.03.2026 09:00"],
         ["2026/03/02 08:15:00", "2026/03/02 08:59:59", "2026/03/02 09:00:00"],
+        ["2026/03/02 08:15:00 AM", "2026/03/02 08:59:59 am", "2026/03/02 09:00:00 AM"],
         [1772435700, 1772438399, 1772438400],
         [1772435700000, 1772438399000, 1772438400000],
     ],
-    ids=["naive", "blank", "utc", "offsets", "mixed", "german", "slashes", "seconds", "milliseconds"],
+    ids=["naive", "blank", "utc", "offsets", "mixed", "german", "slashes", "halves", "seconds", "milliseconds"],
 )
 def test_instants_of_any_kind_are_cut_by_the_local_clock(tmp_path: Path, times: list[Any]) -> None:
     assert starts(table(tmp_path, times)) == {"03-02 08:00+0100": 2, "03-02 09:00+0100": 1}
@@ -78,6 +79,12 @@ def test_days_and_months_that_may_be_either_are_asked_about(tmp_path: Path) -> N
         "03-02 00:00+0100",
         "03-14 00:00+0100",
     ]
+
+
+@pytest.mark.parametrize("gap", ["", "NULL", "n/a", " "])
+def test_a_missing_time_makes_no_names_of_instants(tmp_path: Path, gap: str) -> None:
+    source = table(tmp_path, ["2026-03-02T08:15", gap, "2026-03-02T09:00"], drop_missing=True)
+    assert starts(source) == {"03-02 08:00+0100": 1, "03-02 09:00+0100": 1}
 
 
 def test_hours_of_a_day_are_cut_as_well(tmp_path: Path) -> None:
@@ -127,6 +134,11 @@ def test_flows_of_intervals_are_spread_over_named_bins_by_their_length() -> None
     ("times", "options", "sentence"),
     [
         (["morning", "evening"], {}, "holds no instants of one kind"),
+        (
+            ["2026-03-02T08:15", "02.03.26 8:15"],
+            {},
+            "or say how all are written, such as --csv-set 'time=%d.%m.%y %H:%M'",
+        ),
         (["2026-03-02T08:15"] * 2, {"bin": "7h"}, "--bin 7h: write a length that divides a day"),
         (["2026-03-02T08:15"] * 2, {"timezone": "Paris"}, "--timezone Paris: use an IANA time zone"),
         (["2026-03-02T08:15", "2029-03-02T08:15"], {}, "the times lie on 1,097 days"),

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from odanon.demand.contracts.declared import COLUMNS, Table
 from odanon.demand.contracts.rules import checked
 from odanon.errors import OdanonError
-from odanon.geo.layerfiles import dissolved, read_drawn
+from odanon.geo.layerfiles import dissolved, is_geoparquet, read_drawn
 from odanon.reading.batches import Column
 from odanon.tables.columns import Clock, categories, read_columns, whole_labels
 from odanon.tables.dialects import EITHER, Told
-from odanon.tables.look import PARQUET, Seen, look
+from odanon.tables.look import Seen, look
 
 Names = Mapping[str, str]
 Words = Mapping[str, Mapping[str, str | None]]
@@ -75,12 +73,7 @@ def _refuse_unclear(seen: Seen, source: str) -> None:
 
 
 def _is_layer(path: Path) -> bool:
-    if path.suffix.lower() not in PARQUET:
-        return path.suffix.lower() in _LAYERS
-    try:
-        return b"geo" in (pq.read_schema(path).metadata or {})
-    except (OSError, pa.ArrowException):
-        return False  # reading it as a table says what is wrong
+    return path.suffix.lower() in _LAYERS or is_geoparquet(path)
 
 
 def _layer(path: Path, columns: Names, values: Words) -> pd.DataFrame:

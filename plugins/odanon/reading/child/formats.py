@@ -47,7 +47,7 @@ def raw_batches(
     codec = next((codec for suffix, codec in _CODECS.items() if name.endswith(suffix)), None)
     text = Unpacked(file, size, codec)
     plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
-    if plain.endswith((".csv", ".txt", ".tsv")):
+    if plain.endswith((".csv", ".txt", ".tsv")) or dialect.names is not None:  # somebody has looked
         return _csv(text, columns, dialect, lines=lines)
     if plain.endswith(".gpx"):
         return gpx(text)
