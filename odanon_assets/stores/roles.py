@@ -2,6 +2,7 @@
 
 READER, PUBLISHER, ADMIN = "odanon_reader", "odanon_publisher", "odanon_admin"
 ROLES = (READER, PUBLISHER, ADMIN)
+MEMBERS = ((PUBLISHER, READER), (ADMIN, READER))  # who publishes asks questions as readers do, with no more rights
 
 _READ, _ADD = frozenset({"SELECT"}), frozenset({"SELECT", "INSERT"})
 _ALL = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})

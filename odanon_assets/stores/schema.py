@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from odanon_assets.stores.database import execute, transaction
-from odanon_assets.stores.roles import ADMIN, FUNCTIONS, PUBLISHER, ROLES, SCHEMAS, TABLES, table_privileges
+from odanon_assets.stores.roles import ADMIN, FUNCTIONS, MEMBERS, PUBLISHER, ROLES, SCHEMAS, TABLES, table_privileges
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -49,6 +49,8 @@ def _create_roles(connection: "Connection") -> None:
     for role in ROLES:
         if role not in known:
             execute(connection, f"CREATE ROLE {role} NOLOGIN")
+    for lower, upper in MEMBERS:
+        execute(connection, f"GRANT {upper} TO {lower}")
 
 
 def _grant(connection: "Connection") -> None:
@@ -136,7 +138,12 @@ def _role_findings(connection: "Connection") -> list[str]:
         " JOIN pg_roles upper_ ON upper_.oid = m.roleid WHERE lower_.rolname = ANY(:roles)",
         {"roles": list(ROLES)},
     )
-    return found + [f"the role {lower} is a member of {upper} and should not be" for lower, upper in members]
+    known = {(lower, upper) for lower, upper in members}
+    found += [
+        f"the role {lower} is a member of {upper} and should not be" for lower, upper in sorted(known - {*MEMBERS})
+    ]
+    lacking = [each for each in MEMBERS if each not in known]
+    return found + [f"the role {lower} is no member of {upper}; run `odanon db init`" for lower, upper in lacking]
 
 
 def privilege_matrix(connection: "Connection") -> dict[str, dict[str, frozenset[str]]]:

@@ -7,6 +7,7 @@ import pandas as pd
 from odanon.reconstruct.areas import in_degrees
 from odanon_assets.stores.bundle import check_name
 from odanon_assets.stores.database import execute, reading
+from odanon_assets.stores.roles import READER
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -24,9 +25,11 @@ _SCHEMAS = "published, odanon, public"
 
 
 def query_in(url: str, sql: str, product: str | None, areas: "GeoDataFrame | None") -> pd.DataFrame:
-    """The rows of one query; whatever else it does is refused, or rolled back."""
+    """The rows of one query, with the rights of readers whoever asks; whatever else it does is refused, or rolled back."""
     with reading(url, lambda connection: _prepare(connection, product, areas)) as connection:
         execute(connection, f"SET LOCAL search_path = {_SCHEMAS}")
+        if execute(connection, "SELECT pg_has_role(:reader, 'MEMBER')", {"reader": READER}).scalar():
+            execute(connection, f"SET LOCAL ROLE {READER}")
         execute(connection, "SELECT set_config('odanon.query', :sql, true)", {"sql": sql})
         # A cursor takes one query that gives rows: whoever adds a COMMIT cannot leave the read-only transaction.
         execute(connection, _ASK)
@@ -50,7 +53,9 @@ def _prepare(connection: "Connection", product: str | None, areas: "GeoDataFrame
                 connection,
                 f"CREATE TEMPORARY VIEW {view} AS SELECT * FROM published.{view} WHERE product = '{product}'",
             )
+            execute(connection, f"GRANT SELECT ON pg_temp.{view} TO {READER}")
     if areas is not None:
         execute(connection, "CREATE TEMPORARY TABLE areas (name text, geometry geometry) ON COMMIT DROP")
         if rows := [{"name": str(name), "shape": shape.wkb} for name, shape in in_degrees(areas.geometry).items()]:
             execute(connection, "INSERT INTO areas VALUES (:name, ST_GeomFromWKB(:shape, 4326))", rows)
+        execute(connection, f"GRANT SELECT ON pg_temp.areas TO {READER}")

@@ -201,3 +201,17 @@ def test_a_role_with_too_much_power_is_found(shared_database: str) -> None:
     assert any("odanon_reader is too powerful" in sentence for sentence in found)
     assert "the role odanon_publisher is a member of odanon_admin and should not be" in found
     assert schema.check(shared_database) == []
+
+
+@pytest.mark.parametrize("role", ["", "odanon_publisher", "odanon_admin"])
+def test_a_question_has_the_rights_of_readers_whoever_asks(role: str, database: str) -> None:
+    PostgisStore(database).publish(bundle(), accept)
+    store = PostgisStore(as_role(database, role) if role else database)
+    assert len(store.query("select * from flows", "town"))
+    for beyond in (
+        "select * from work.audit_log",
+        "select * from published.flow",
+        "select pg_read_file('/etc/passwd')",
+    ):
+        with pytest.raises(OdanonError):
+            store.query(beyond)
