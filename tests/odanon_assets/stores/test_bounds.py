@@ -18,6 +18,7 @@ from told_town import HALVES, Town, drawn
 from odanon.errors import OdanonError
 from odanon.model.when import When
 from odanon_assets.stores.bundle import Bundle
+from odanon_assets.stores.database import execute, transaction
 from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import PROFILE_COLUMNS, Act, Estimate, Store
 from odanon_assets.stores.postgis import PostgisStore
@@ -191,4 +192,5 @@ def test_readers_may_ask_and_what_a_withdrawn_release_pulsed_goes_with_it(databa
     assert told["estimate"].sum() == pytest.approx(reader.flow("told", *ends, When(*span)).estimate)
     assert reader.query("select count(*) as n from pulses")["n"].item() > 0
     admin.withdraw("told", town.day, Act("somebody", "a test"))
-    assert PostgisStore(database).query("select count(*) as n from pulse")["n"].item() == 0
+    with transaction(database) as connection:
+        assert execute(connection, "SELECT count(*) FROM published.pulse").scalar() == 0
