@@ -124,13 +124,14 @@ def test_a_trial_of_a_live_product_and_a_correction_say_what_the_pages_say(follo
 
 @pytest.mark.thorough
 def test_the_tutorials_work_in_a_fresh_environment(tmp_path: Path) -> None:
-    """As a newcomer: a new environment with what the package asks for, and no file of the repository."""
+    """As a newcomer: a new environment with what each tutorial asks for, and no file of the repository."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    pip = [tmp_path / "venv" / "bin" / "pip", "install", "-q", "-c", REPOSITORY / "requirements.lock", REPOSITORY]
-    subprocess.run(pip, check=True)
-    for name in ("own-table", "product"):
+    programs = tmp_path / "venv" / "bin"
+    for name, extra in (("own-table", ""), ("product", "[pipeline]")):
+        pip = [programs / "pip", "install", "-q", "-c", REPOSITORY / "requirements.lock", f"{REPOSITORY}{extra}"]
+        subprocess.run(pip, check=True)
         (tmp_path / name).mkdir()
-        follow((DOCS / "tutorials" / f"{name}.md").read_text(), tmp_path / name, tmp_path / "venv" / "bin")
+        follow((DOCS / "tutorials" / f"{name}.md").read_text(), tmp_path / name, programs)
 
 
 @pytest.mark.thorough
