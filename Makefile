@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-KERNELS := $(shell find plugins -path '*/kernels/*.py')
+KERNELS := $(shell find plugins -path '*kernels*.py')
 QUIETLY := deploy/setup/quiet.sh
 PROGRAMS := deploy/setup/postgis.sh && deploy/setup/java.sh && deploy/setup/chromium.sh && deploy/setup/nginx.sh $(VENV)/nginx
 

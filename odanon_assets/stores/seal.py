@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from odanon.errors import OdanonError
+from odanon.geo.ownfiles import read_outlines
 from odanon.model.release import FLOW
 from odanon.reconstruct.prior import no_tiles
 from odanon.reconstruct.readings import TILE_COLUMNS, WEIGHT_COLUMNS
@@ -162,13 +163,10 @@ def folder_problems(folder: Path) -> list[str]:
 
 def read_parts(folder: Path) -> Parts:
     """Flows, zones, report, weights and tiles from the files of a release."""
-    import geopandas
-
     flows = with_all_columns(pd.read_parquet(folder / "flows.parquet"))
-    zones = with_names(geopandas.read_parquet(folder / "zones.parquet").drop(columns="bbox", errors="ignore"))
+    zones = with_names(read_outlines(folder / "zones.parquet"))
     weights = pd.read_parquet(folder / WEIGHTS) if (folder / WEIGHTS).is_file() else no_weights()
-    tiles = geopandas.read_parquet(folder / TILES) if (folder / TILES).is_file() else no_tiles()
-    tiles = tiles.drop(columns="bbox", errors="ignore")
+    tiles = read_outlines(folder / TILES) if (folder / TILES).is_file() else no_tiles()
     return flows, zones, (folder / "report.html").read_text(encoding="utf-8"), weights, tiles
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.geo.ownfiles import read_outlines
 from odanon.reconstruct.areas import zone_shares
 from odanon_assets.stores.duck import manifest_of
 from odanon_assets.stores.interface import zoning_version
@@ -49,17 +50,13 @@ def read_zones(folder: Path) -> "GeoDataFrame":
 
 @lru_cache(maxsize=_KEPT)
 def _zones_of(path: Path, _written_ns: int) -> "GeoDataFrame":
-    import geopandas
-
-    return with_names(geopandas.read_parquet(path).drop(columns="bbox", errors="ignore"))
+    return with_names(read_outlines(path))
 
 
 def distinct_tiles(folders: list[Path], names: pd.DataFrame) -> "GeoDataFrame":
     """The tiles of releases that share a file of weights, each with the numbers of all zones of theirs around it."""
-    import geopandas
-
     number = names.set_index(["release_id", "zone_id"])["zone"]
-    tables = [geopandas.read_parquet(folder / TILES).assign(release_id=folder.name) for folder in folders]
+    tables = [read_outlines(folder / TILES).assign(release_id=folder.name) for folder in folders]
     every = pd.concat(tables, ignore_index=True)
     around = every[["tile", "release_id", "zones"]].explode("zones")
     around["zones"] = number.loc[list(zip(around["release_id"], around["zones"], strict=True))].to_numpy()

@@ -4,11 +4,11 @@ import json
 from math import inf
 from typing import Any
 
-import geopandas
 import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
+from odanon.geo.ownfiles import read_outlines
 from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spread_column
@@ -110,7 +110,7 @@ class _Read:
             flows = over_bins(flows, bins)
         if "time" not in flows:
             flows["time"] = ""
-        zones = (geopandas if placed else pd).read_parquet(folder / "zones.parquet")
+        zones = (read_outlines if placed else pd.read_parquet)(folder / "zones.parquet")
         reading, weights = _reading(plan, case, flows), None
         if reading != EVEN:
             weights = pd.read_parquet(folder / ("tiles.parquet" if reading == PRIOR else "weights.parquet"))

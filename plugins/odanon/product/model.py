@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, time, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -37,6 +38,8 @@ from odanon.product.clock import Bins, Clock
 from odanon.product.holidays import public_holidays
 from odanon.protocols import ListsFiles
 from odanon.reading.origin import data_sha256
+
+_time_zones = cache(available_timezones)  # it walks through the folders of all zones
 
 
 class Section(BaseModel):
@@ -318,7 +321,7 @@ class Product(Section):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
-        if value not in available_timezones():
+        if value not in _time_zones():
             raise ValueError("use an IANA time zone such as Europe/Paris or UTC")
         return value
 
