@@ -102,26 +102,17 @@ class ODMatrix:
         times: Times | None = None,
     ) -> "ODMatrix":
         """Sort, sum duplicates and drop empty rows."""
-        keep = np.asarray(trips) > 0
+        trips = np.asarray(trips)
+        keep = slice(None) if (trips > 0).all() else trips > 0
         keys = [np.asarray(a)[keep] for a in (person, time, destination, origin) if a is not None]
-        order = _order(keys, stable=weight is not None)
-        keys = [key[order] for key in keys]
-        fresh = np.ones(len(order), dtype=bool)
-        if len(order):
-            fresh[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
-        starts = np.flatnonzero(fresh)
-
-        def total(values: npt.NDArray) -> npt.NDArray:
-            values = np.asarray(values)[keep][order]
-            return np.add.reduceat(values, starts) if len(starts) else values[:0]
-
+        found, totals, weights = _summed(keys, trips[keep], None if weight is None else np.asarray(weight)[keep])
         return cls(
-            origin=keys[-1][starts].astype(np.int32),
-            destination=keys[-2][starts].astype(np.int32),
-            trips=total(trips).astype(np.int64),
-            person=None if person is None else keys[0][starts].astype(np.int64),
-            weight=None if weight is None else total(weight).astype(np.float64),
-            time=None if time is None else keys[-3][starts].astype(np.int32),
+            origin=found[-1].astype(np.int32),
+            destination=found[-2].astype(np.int32),
+            trips=totals.astype(np.int64),
+            person=None if person is None else found[0].astype(np.int64),
+            weight=None if weights is None else weights.astype(np.float64),
+            time=None if time is None else found[-3].astype(np.int32),
             times=times,
         )
 
@@ -186,15 +177,54 @@ class ODMatrix:
         return int(self.trips.sum())
 
 
-def _order(keys: list[npt.NDArray], *, stable: bool) -> npt.NDArray[np.int64]:
-    """As `np.lexsort`, by one number a row where that fits; `stable` keeps rows of equal keys in their order."""
+def _summed(
+    keys: list[npt.NDArray], trips: npt.NDArray, weights: npt.NDArray | None
+) -> tuple[list[npt.NDArray], npt.NDArray, npt.NDArray | None]:
+    """The distinct rows of keys in order, the last key first, with the sums of what goes with them."""
     sizes = [int(key.max(initial=0)) + 1 for key in keys]
+    joined = _joined(keys, sizes)
+    if joined is not None and weights is None and (trips == 1).all():  # a row a trip: nothing has to follow the keys
+        joined.sort()
+        starts = _starts([joined])
+        return _apart(joined[starts], sizes), np.diff(np.append(starts, len(joined))), None
+    # Weights add up in the order of the rows, whatever lies between them.
+    order = np.lexsort(keys) if joined is None else np.argsort(joined, kind=None if weights is None else "stable")
+    sorted_keys = [key[order] for key in (keys if joined is None else [joined])]
+    starts = _starts(sorted_keys)
+    found = [key[starts] for key in sorted_keys] if joined is None else _apart(sorted_keys[0][starts], sizes)
+    return found, _totals(trips[order], starts), None if weights is None else _totals(weights[order], starts)
+
+
+def _joined(keys: list[npt.NDArray], sizes: list[int]) -> npt.NDArray[np.int64] | None:
+    """One number a row that sorts as the keys do, the last first; None where it does not fit."""
     if prod(sizes) >= _ONE_KEY or any(key.min(initial=0) < 0 for key in keys):
-        return np.lexsort(keys)
+        return None
     joined = np.zeros(len(keys[0]), np.int64)
     for key, size in zip(reversed(keys), reversed(sizes), strict=True):
-        joined = joined * size + key
-    return np.argsort(joined, kind="stable" if stable else None)
+        joined *= size
+        joined += key
+    return joined
+
+
+def _apart(joined: npt.NDArray[np.int64], sizes: list[int]) -> list[npt.NDArray]:
+    """The keys of joined numbers."""
+    keys = []
+    for size in sizes:
+        above = joined // size
+        keys.append(joined - above * size)  # several times as fast as a remainder
+        joined = above
+    return keys
+
+
+def _starts(keys: list[npt.NDArray]) -> npt.NDArray[np.int64]:
+    """Where a row differs from the one before."""
+    fresh = np.ones(len(keys[0]), dtype=bool)
+    fresh[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    return np.flatnonzero(fresh)
+
+
+def _totals(values: npt.NDArray, starts: npt.NDArray[np.int64]) -> npt.NDArray:
+    return np.add.reduceat(values, starts) if len(starts) else values[:0]
 
 
 def _sorted_codes(ids: pd.Series) -> npt.NDArray[np.int64]:

@@ -41,20 +41,18 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
     told = replace(seen.dialect, names=None if seen.dialect.names is None else names)
     job = Job([str(seen.path)], "file", list(wanted), clock.zone, clock.format, told)
     try:
-        batches = _read_parts(seen, job, progress)
+        table = _read_parts(seen, job, progress)
     except OdanonError as error:
         raise OdanonError(f"{seen.path}: {error}") from None
-    schema = schema_of([asdict(column) for column in wanted])
-    table = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
     if not table.num_rows:
         raise OdanonError(f"{seen.path} has no rows; give a table of trips or flows")
     found = {name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)}
     return pd.DataFrame(found, copy=False)
 
 
-def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> list[pa.RecordBatch]:
-    """All batches in the order of the rows; large files are read in parts at the same time."""
-    done, counting = 0, threading.Lock()
+def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> pa.Table:
+    """All rows in their order; large files are read in parts at the same time, and each part put together by who reads it."""
+    schema, done, counting = schema_of([asdict(column) for column in job.columns]), 0, threading.Lock()
 
     def told(rows: int) -> None:
         nonlocal done
@@ -63,12 +61,12 @@ def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> list[pa.Reco
             if progress is not None:
                 progress(done, max(done, seen.rows))
 
-    def part(job: Job) -> list[pa.RecordBatch]:
+    def part(job: Job) -> pa.Table:
         found = []
         for batch in read(job, own=True):
             found.append(batch)
             told(batch.num_rows)
-        return found
+        return _whole(pa.Table.from_batches(found, schema))
 
     spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
     if len(spans) == 1:
@@ -76,7 +74,12 @@ def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> list[pa.Reco
     later = replace(job, dialect=replace(job.dialect, skip=0))  # the header is in the first part
     jobs = [replace(job if at == 0 else later, span=span) for at, span in enumerate(spans)]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        return [batch for batches in pool.map(part, jobs) for batch in batches]
+        return _whole(pa.concat_tables(pool.map(part, jobs)))
+
+
+def _whole(table: pa.Table) -> pa.Table:
+    """One chunk a column, and one dictionary."""
+    return table.unify_dictionaries().combine_chunks()
 
 
 def mark(column: Column) -> str:

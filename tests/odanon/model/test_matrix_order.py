@@ -20,20 +20,30 @@ rows = st.lists(
 )
 
 
-@given(rows, st.booleans())
-def test_one_key_sorts_as_several_do(table: list[tuple[str, str, str, int]], stable: bool) -> None:
+@given(rows, st.sampled_from(["trips", "a row a trip", "weights"]), st.booleans())
+def test_sums_are_those_of_plain_groups(table: list[tuple[str, str, str, int]], kind: str, large: bool) -> None:
+    """By one number a row, and where the keys are too large for that."""
     keys = [np.array([hash(row[at]) % 7 for row in table], np.int64) for at in (2, 1, 0)]
-    order, plain = matrix._order(keys, stable=stable), np.lexsort(keys)
-    assert sorted(order) == list(range(len(table)))
-    for key in keys:
-        assert key[order].tolist() == key[plain].tolist()
-    if stable:
-        assert order.tolist() == plain.tolist()
+    keys = [key * 2**30 for key in keys] if large else keys
+    trips = np.array([1 if kind == "a row a trip" else row[3] + 1 for row in table], np.int64)
+    weights = trips / 3 if kind == "weights" else None
+    found, totals, weighed = matrix._summed(keys, trips, weights)
+    frame = pd.DataFrame({"a": keys[0], "b": keys[1], "c": keys[2], "trips": trips, "weight": trips / 3})
+    plain = frame.groupby(["c", "b", "a"], as_index=False)[["trips", "weight"]].sum()
+    for key, name in zip(found, "abc", strict=True):
+        assert key.tolist() == plain[name].tolist()
+    assert totals.tolist() == plain["trips"].tolist()
+    assert (weighed is None) == (weights is None)
+    assert weighed is None or np.allclose(weighed, plain["weight"], rtol=1e-15)
 
 
-def test_keys_that_do_not_fit_into_one_are_sorted_all_the_same() -> None:
-    keys = [np.array([2**40, 1, 2**40], np.int64), np.array([2**40, 2**40, 0], np.int64)]
-    assert matrix._order(keys, stable=False).tolist() == [2, 1, 0]
+def test_weights_add_up_in_the_order_of_the_rows() -> None:
+    """Whatever rows of other pairs lie between them: floating sums depend on it."""
+    weights = np.array([1e16, 5.0, 1.0, -1e16])
+    keys = [np.zeros(4, np.int64), np.array([1, 0, 1, 1])]
+    (_, _, weighed) = matrix._summed(keys, np.ones(4, np.int64), weights)
+    assert weighed is not None
+    assert weighed.tolist() == [5.0, np.add.reduceat(weights[[0, 2, 3]], [0])[0]]
 
 
 @given(rows)
