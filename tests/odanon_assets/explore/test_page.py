@@ -3,26 +3,22 @@
 import json
 import math
 import re
-import socket
 import struct
-import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import geopandas
 import pandas as pd
 import pytest
-import uvicorn
 from chromium import Page, chromium
 from explored_town import NAMES, filled
+from explorer_server import serving
 from pmtiles.tile import Compression, TileType, zxy_to_tileid
 from pmtiles.writer import Writer
 
 import odanon
 from odanon_assets.explore.basemap import BaseMap
-from odanon_assets.explore.server import explorer_app
 from odanon_assets.stores.embedded import EmbeddedStore
 
 DAY = {"since": "2026-03-04", "until": "2026-03-05"}  # the last one, with which the page begins
@@ -49,19 +45,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(root: Path) -> Iterator[str]:
-    with serving(root) as found:
+    with serving(str(root)) as found:
         yield found
-
-
-@contextmanager
-def serving(root: Path, basemap: BaseMap | None = None) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(explorer_app(str(root), basemap), log_level="warning", ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -394,7 +379,7 @@ def test_a_place_is_found_by_a_part_of_its_name_with_the_keyboard(look):
 
 def test_a_base_map_lies_where_the_ground_is(root, browser, tmp_path):
     """A red line on the first meridian of the tiles meets the edge between the first two zones, at a latitude below them."""
-    with serving(root, BaseMap.open(lined(tmp_path / "lines.pmtiles"))) as address:
+    with serving(str(root), BaseMap.open(lined(tmp_path / "lines.pmtiles"))) as address:
         browser.resize(1440, 1000)
         browser.open(f"{address}#product=town&map=1.0,0.2,0.0014&lines=0")
         browser.until(IDLE)
