@@ -9,9 +9,11 @@ from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from odanon import registry
+from odanon.geo.h3cells import cells_of
 from odanon.product import load_product
 from odanon.testing import anonymizers, check_anonymizer, check_staypoints
 from odanon_assets.chain.stages import STAGES, run_stage
@@ -38,7 +40,8 @@ def of_staypoints(name: str) -> None:
 
 
 def of_a_day() -> None:
-    """What is between points and public tables."""
+    """What is between points and public tables; large tables have their cells from a kernel."""
+    cells_of(np.linspace(-80, 80, 200_000), np.linspace(-170, 170, 200_000), 8)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ODANON_ROOT"] = folder
         path = Path(folder) / "demo.yaml"

@@ -1,7 +1,8 @@
 """Reading one's own table: a CSV of trips as `odanon anonymize` reads it, beside the plain way of doing so.
 
-The plain way is what `TableInput` did before: pandas parses every column of the file, labels and ids are texts on every row. Both
-make the same matrix, which is compared. The table is one as people have: nineteen columns, five of them wanted.
+The plain way is what `TableInput` did at first: pandas parses every column of the file, labels and ids are texts on every row, and
+H3 is asked for the cell of every point. Both make the same matrix, which is compared. One table is as people have them, nineteen
+columns, five of them wanted; in the other, places are coordinates.
 """
 
 import json
@@ -31,7 +32,25 @@ ROWS = int(os.environ.get("ODANON_BENCH_ROWS", "10_000_000"))
 PEOPLE, CHUNK = 300_000, 500_000
 
 
-def write_table(path: Path) -> None:
+def write_coordinates(path: Path) -> None:
+    """Trips of a week by where they start and end, to a tenth of a metre."""
+    rng = np.random.default_rng(2)
+    cells = sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 20))
+    middles, busy = np.array([h3.cell_to_latlng(cell) for cell in cells]), rng.zipf(1.6, len(cells)).clip(max=50)
+    for first in range(0, ROWS, CHUNK):
+        n = min(CHUNK, ROWS - first)
+        o, d = (middles[rng.choice(len(cells), n, p=busy / busy.sum())] + rng.normal(0, 1e-3, (n, 2)) for _ in range(2))
+        at = pd.Timestamp("2026-03-02") + pd.to_timedelta(rng.integers(0, 7 * 86_400, n), unit="s")
+        user = np.char.add("u", rng.integers(10**8, 10**8 + PEOPLE, n).astype(str))
+        ends = {
+            f"{side}_{axis}": each[:, i].round(6)
+            for side, each in (("o", o), ("d", d))
+            for i, axis in enumerate(("lat", "lon"))
+        }
+        pd.DataFrame({"user": user, "start": at, **ends}).to_csv(path, index=False, mode="a", header=first == 0)
+
+
+def write_labels(path: Path) -> None:
     """Trips of a week with all that a system exports beside what is wanted."""
     rng = np.random.default_rng(1)
     cells = np.array(sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 20)), dtype=object)
@@ -65,6 +84,10 @@ def write_table(path: Path) -> None:
 def plain_way(path: Path) -> ODMatrix:
     """All columns by pandas, texts on every row."""
     table = pd.read_csv(path, dtype=dict.fromkeys(("o", "d", "user"), str))
+    for side in ("o", "d"):
+        if side not in table:
+            points = table[f"{side}_lat"].tolist(), table[f"{side}_lon"].tolist()
+            table[side] = [h3.latlng_to_cell(lat, lon, 8) for lat, lon in zip(*points, strict=True)]
     ids, kinds = persons(table["user"])
     kinds.refuse_mixed()
     labels = {ours: table[name].where(table[name].isna(), table[name].astype("str")) for ours, name in ends.items()}
@@ -84,8 +107,9 @@ ends = {"origin": "o", "destination": "d"}
 
 def table_input(path: Path) -> TableInput:
     steps = {"steps": "fine"}
+    named = ends if path.stem == "labels" else {ours: f"{name}_lat,{name}_lon" for ours, name in ends.items()}
     return TableInput(
-        path=path, **ends, person="user", time="start", bin="3h", timezone="Europe/Paris", adaptive=True, hierarchy_parameters=steps
+        path=path, **named, resolution=8, person="user", time="start", bin="3h", timezone="Europe/Paris", adaptive=True, hierarchy_parameters=steps
     )  # fmt: skip
 
 
@@ -115,11 +139,16 @@ def _parts(od: ODMatrix) -> list[np.ndarray]:
 
 
 def main() -> int:
+    return max(map(compared, TABLES))
+
+
+def compared(name: str) -> int:
+    """Both ways of reading a table; 0 if they make the same matrix."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trips.csv"
-        write_table(path)
+        path = Path(folder) / f"{name}.csv"
+        TABLES[name](path)
         print(
-            f"{ROWS:,} rows, {path.stat().st_size >> 20:,} MiB; the reading child may take {MEMORY_LIMIT >> 20:,} MiB"
+            f"{name}: {ROWS:,} rows, {path.stat().st_size >> 20:,} MiB; the reading child may take {MEMORY_LIMIT >> 20:,} MiB"
         )
         new, old = (apart(way, path) for way in WAYS)
     for name, told in (("plain way", old), ("odanon", new)):
@@ -129,6 +158,7 @@ def main() -> int:
     return 0 if same else 1
 
 
+TABLES = {"labels": write_labels, "coordinates": write_coordinates}
 WAYS = {"new": new_way, "plain": plain_way}
 
 if __name__ == "__main__":

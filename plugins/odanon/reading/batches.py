@@ -134,6 +134,11 @@ def _environment() -> dict[str, str]:
 _READER = Standby("odanon.reading.child", _environment)
 
 
+def stand_ready() -> None:
+    """Start the process that reads, which takes it half a second, while something else is done first."""
+    _READER.standing_ready()
+
+
 def _batches(stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
     """All whole batches; a stream that breaks off ends here, and the child's last report says that it did."""
     try:

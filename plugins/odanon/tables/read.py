@@ -23,7 +23,7 @@ from odanon.model.matrix import ODMatrix
 from odanon.model.tiles import Tiles, distinct_labels, on_earth, unplaced
 from odanon.model.window import Times
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
-from odanon.reading.batches import Column
+from odanon.reading.batches import Column, stand_ready
 from odanon.reading.files import shown
 from odanon.reading.ids import Spelling
 from odanon.reading.persons import persons
@@ -150,6 +150,7 @@ class TableInput:
     @cached_property
     def seen(self) -> Seen:
         """What the first rows show."""
+        stand_ready()
         return look(self.path, Told(**self.csv))
 
     @cached_property

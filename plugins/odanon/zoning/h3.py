@@ -1,7 +1,6 @@
 """Tiles that are H3 cells of one resolution."""
 
 from functools import cached_property
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,10 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.boundary import Bounds, inside, study_area
+from odanon.geo.h3cells import cells_of
 from odanon.geo.h3shape import outline
-from odanon.model.tiles import FloatArray, ObjectArray, Tiles, distinct_labels, on_earth
+from odanon.model.tiles import ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
-
-_CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
 
 
 @plugin
@@ -42,20 +40,10 @@ class H3Zoning:
         if self._area is not None:
             usable = usable[inside(self._area, lat[usable], lon[usable])]
         if len(usable):
-            codes, cells = pd.factorize(self._cells(lat[usable], lon[usable]))
+            codes, cells = pd.factorize(cells_of(lat[usable], lon[usable], self.resolution))
             names = np.array([basic_int.int_to_str(cell) for cell in cells.tolist()], dtype=object)
             labels[usable] = names[codes]
         return labels
-
-    def _cells(self, lat: FloatArray, lon: FloatArray) -> npt.NDArray[np.uint64]:
-        from h3.api import basic_int
-
-        cells = np.empty(len(lat), dtype=np.uint64)
-        for at in range(0, len(lat), _CHUNK):
-            part = slice(at, at + _CHUNK)
-            points = lat[part].tolist(), lon[part].tolist(), repeat(self.resolution)
-            cells[part] = np.fromiter(map(basic_int.latlng_to_cell, *points), np.uint64)
-        return cells
 
     def tiles(self, labels: npt.ArrayLike) -> Tiles:
         """Centroids and hexagons of H3 cells, all of this resolution."""
