@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from odanon import registry
-from odanon.geo.h3cells import cells_of
+from odanon.geo.h3cells import coded_cells
 from odanon.product import load_product
 from odanon.testing import anonymizers, check_anonymizer, check_staypoints
 from odanon_assets.chain.stages import STAGES, run_stage
@@ -41,7 +41,7 @@ def of_staypoints(name: str) -> None:
 
 def of_a_day() -> None:
     """What is between points and public tables; large tables have their cells from a kernel."""
-    cells_of(np.linspace(-80, 80, 200_000), np.linspace(-170, 170, 200_000), 8)
+    coded_cells(np.linspace(-80, 80, 200_000), np.linspace(-170, 170, 200_000), 8)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ODANON_ROOT"] = folder
         path = Path(folder) / "demo.yaml"

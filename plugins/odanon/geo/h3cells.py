@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-FloatArray = npt.NDArray[np.float64]
+from odanon.geo.arrays import FloatArray, ObjectArray
+
 CellArray = npt.NDArray[np.uint64]
+CodeArray = npt.NDArray[np.intp]
 
 _MANY = 100_000  # points that are worth a compiled kernel
 _CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
@@ -22,17 +24,27 @@ _TURN = asin(sqrt(3 / 28))
 _SURE, _SURE_FACE, _NEAR_MIDDLE = 1e-6, 1e-9, cos(0.01)
 
 
-def cells_of(lat: FloatArray, lon: FloatArray, resolution: int) -> CellArray:
-    """The cell of each point, as a number."""
+def coded_cells(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray, ObjectArray]:
+    """A number for each point, and the names of the cells that numbers stand for."""
+    from h3.api import basic_int
+
+    code, cells = _coded(lat, lon, resolution)
+    number, distinct = pd.factorize(cells)
+    names = np.array([basic_int.int_to_str(cell) for cell in distinct.tolist()], dtype=object)
+    return number[code], names
+
+
+def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray, CellArray]:
+    """A number for each point, and its cell; several may have the same one."""
     if len(lat) < _MANY:
-        return _by_the_library(lat, lon, resolution)
+        return np.arange(len(lat)), _by_the_library(lat, lon, resolution)
     keys = _hexagons(lat, lon, resolution)
     code, _ = pd.factorize(keys)
     first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))  # numbers are given in the order of points
-    cells = _by_the_library(lat[first], lon[first], resolution)[code]
     unsure = np.flatnonzero(keys < 0)
-    cells[unsure] = _by_the_library(lat[unsure], lon[unsure], resolution)
-    return cells
+    code[unsure] = len(first) + np.arange(len(unsure))
+    asked = np.concatenate([first, unsure])
+    return code, _by_the_library(lat[asked], lon[asked], resolution)
 
 
 def _by_the_library(lat: FloatArray, lon: FloatArray, resolution: int) -> CellArray:

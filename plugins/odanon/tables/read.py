@@ -265,12 +265,12 @@ class TableInput:
         option, named = f"--{side}", getattr(self, side)
         first, second = (table[f"{side}_{at}"].to_numpy(np.float64) for at in (0, 1))
         lat, lon = placed(option, pair_of(option, named), first, second, self.crs)
-        cells = self._zoning or registry.create("zoning", "h3", {"resolution": self.resolution})
-        labels = categories(cells.assign(lat, lon))
-        if self._zoning is not None:  # a place in no zone is unknown, an empty one is missing
-            outside = labels.isna() & on_earth(lat, lon)
-            labels = labels.cat.add_categories([OUTSIDE]).where(~outside, OUTSIDE)
-        return labels
+        if self._zoning is None:
+            codes, names = registry.create("zoning", "h3", {"resolution": self.resolution}).coded(lat, lon)
+            return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names, dtype="str"), validate=False))
+        labels = categories(self._zoning.assign(lat, lon))
+        outside = labels.isna() & on_earth(lat, lon)  # a place in no zone is unknown, an empty one is missing
+        return labels.cat.add_categories([OUTSIDE]).where(~outside, OUTSIDE)
 
     def _without_missing(self, rows: pd.DataFrame) -> pd.DataFrame:
         lacking = {name: int(rows[name].isna().sum()) for name in rows if rows[name].hasnans}

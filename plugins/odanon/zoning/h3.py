@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.boundary import Bounds, inside, study_area
-from odanon.geo.h3cells import cells_of
+from odanon.geo.h3cells import coded_cells
 from odanon.geo.h3shape import outline
 from odanon.model.tiles import ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
@@ -31,19 +31,18 @@ class H3Zoning:
 
     def assign(self, lat: npt.NDArray, lon: npt.NDArray) -> ObjectArray:
         """The H3 cell of each point; None outside the study area and without usable coordinates."""
-        import pandas as pd
-        from h3.api import basic_int
+        codes, names = self.coded(lat, lon)
+        return np.array([*names, None], dtype=object)[codes]
 
+    def coded(self, lat: npt.NDArray, lon: npt.NDArray) -> tuple[npt.NDArray[np.intp], ObjectArray]:
+        """The same as a number for each point, -1 for None, and the names that numbers stand for."""
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
-        labels = np.full(len(lat), None, dtype=object)
         usable = np.flatnonzero(on_earth(lat, lon))
         if self._area is not None:
             usable = usable[inside(self._area, lat[usable], lon[usable])]
-        if len(usable):
-            codes, cells = pd.factorize(cells_of(lat[usable], lon[usable], self.resolution))
-            names = np.array([basic_int.int_to_str(cell) for cell in cells.tolist()], dtype=object)
-            labels[usable] = names[codes]
-        return labels
+        codes = np.full(len(lat), -1)
+        codes[usable], names = coded_cells(lat[usable], lon[usable], self.resolution)
+        return codes, names
 
     def tiles(self, labels: npt.ArrayLike) -> Tiles:
         """Centroids and hexagons of H3 cells, all of this resolution."""

@@ -32,7 +32,7 @@ def opened(at: str, areas: geopandas.GeoDataFrame, folder: Path) -> Iterator[Pag
     areas.rename_axis("name").reset_index().to_file(folder / "areas.geojson", driver="GeoJSON")
     with serving(at) as address, chromium() as page:
         page.open(f"{address}#product=sexes")
-        page.until("document.querySelector('#segment') && !document.querySelector('[aria-busy]')")
+        page.until("!document.querySelector('[aria-busy]') && document.querySelectorAll('#table tbody tr').length")
         page.choose_file("#upload", folder / "areas.geojson")
         page.until(READY)
         yield page

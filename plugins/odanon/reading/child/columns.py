@@ -1,6 +1,7 @@
 """Raw columns of a file turned into text, numbers and times, row by row where a row is bad; runs in the child process."""
 
 import re
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -162,7 +163,11 @@ def _numbers(values: pa.Array, dialect: Dialect) -> pa.Array:
         if not is_number(values.type):
             raise TypeError
         return values.cast(pa.float64(), safe=False)
-    texts = plain_numbers(pc.utf8_trim_whitespace(utf8(values)), dialect)
+    texts = utf8(values)
+    if dialect.decimal == ".":  # what has blanks or groups of digits is no number as it is, and told below
+        with suppress(pa.ArrowInvalid):
+            return texts.cast(pa.float64())
+    texts = plain_numbers(pc.utf8_trim_whitespace(texts), dialect)
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
