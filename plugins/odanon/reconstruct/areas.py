@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
 EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any size
-_ROUNDING = 1e-10  # degrees
+_ROUNDING = 1e-8  # degrees, a millimetre: maps that are told in feet or metres leave tenths of one between neighbours
 _A_LITTLE = 2e-9  # a share that is more than what bounds take for nothing
 _MOST = 0.99  # of a zone; of others it is clear that some is outside
 
@@ -69,12 +69,12 @@ def _told_apart(share: "np.ndarray", inside: "np.ndarray", areas: "np.ndarray", 
     most = shapely.area(inside) > _MOST * shapely.area(zones)
     whole = most.copy()
     whole[most] = ~_is_ground(shapely.difference(zones[most], areas[most]))
-    told = np.where(whole, 1.0, np.minimum(share, 1 - _A_LITTLE))
-    return np.where(_is_ground(inside), np.maximum(told, _A_LITTLE), told)
+    some = np.where(_is_ground(inside), np.clip(share, _A_LITTLE, 1 - _A_LITTLE), 0.0)
+    return np.where(whole, 1.0, some)
 
 
 def _is_ground(pieces: "np.ndarray") -> "np.ndarray":
-    """Whether shapes in degrees are wider than what rounding leaves along a border, about ten micrometres."""
+    """Whether shapes in degrees are wider than what rounding leaves along a border, about two millimetres."""
     import shapely
 
     drawn = np.array(pieces, dtype=object)

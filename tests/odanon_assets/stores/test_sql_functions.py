@@ -142,6 +142,19 @@ def test_a_place_that_an_area_lacks_or_has_of_a_large_zone_is_seen(store: Store)
         assert (found.low, found.high) == (0, whole.high)
 
 
+def test_neighbours_whose_outlines_overlap_by_less_than_a_millimetre_are_neighbours(store: Store) -> None:
+    """As those of maps do that are told in feet: an area is all of its zone, and touches no other."""
+    writer = store if isinstance(store, EmbeddedStore) else PostgisStore(store.url.split("?")[0])
+    zones = town_zones(["z1", "z2", "z3"])
+    zones.loc[1, "geometry"] = MultiPolygon([box(1 - 3e-9, 0, 2 + 3e-9, 1)])
+    writer.publish(bundle(product="rounded", zones=zones), accept)
+    every = When(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+    first, others = box(0, 0, 1, 1), box(1, 0, 3, 1)
+    found = {ends: store.flow("rounded", *ends, every) for ends in ((first, first), (first, others), (others, others))}
+    assert all(each.low == each.high for each in found.values())
+    assert 0 < found[(first, others)].high < store.flow("rounded", box(0, 0, 3, 1), box(0, 0, 3, 1), every).low
+
+
 @pytest.fixture
 def closed(tmp_path: Path) -> tuple[EmbeddedStore, Path]:
     """A store, and a file beside it that nobody asked for."""
