@@ -8,6 +8,7 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import yaml
@@ -41,9 +42,8 @@ def of_staypoints(name: str) -> None:
 
 def of_a_day() -> None:
     """What is between points and public tables; large tables have their cells from a kernel."""
-    coded_cells(np.linspace(-80, 80, 200_000), np.linspace(-170, 170, 200_000), 8)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["ODANON_ROOT"] = folder
+    coded_cells(np.linspace(-80, 80, 600_000), np.linspace(-170, 170, 600_000), 8)
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"ODANON_ROOT": folder}):
         path = Path(folder) / "demo.yaml"
         path.write_text(yaml.safe_dump(yaml.safe_load(_DEMO.read_text()) | _SMALL))
         product = load_product(path)
@@ -55,9 +55,9 @@ def of_a_day() -> None:
 if __name__ == "__main__":
     names = sorted(registry.names("anonymize"), key=lambda name: name not in _LONG)
     with ProcessPoolExecutor(2) as processes:
-        rest = [processes.submit(of_anonymizer, name) for name in names[:2]]
+        rest = [processes.submit(of_anonymizer, name) for name in names[: len(_LONG)]]
         rest += [processes.submit(of_a_day)]
-        rest += [processes.submit(of_anonymizer, name) for name in names[2:]]
+        rest += [processes.submit(of_anonymizer, name) for name in names[len(_LONG) :]]
         rest += [processes.submit(of_staypoints, name) for name in registry.names("staypoints")]
         for each in rest:
             each.result()

@@ -14,13 +14,13 @@ from odanon.geo.arrays import FloatArray, ObjectArray
 CellArray = npt.NDArray[np.uint64]
 CodeArray = npt.NDArray[np.intp]
 
-_MANY = 100_000  # points that are worth a compiled kernel
+_MANY = 500_000  # points that are worth loading a compiler
 _CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
 _THREADS = 2
 # Of every odd resolution the lattice is turned against that of the even ones.
 _TURN = asin(sqrt(3 / 28))
 # What is closer to an edge is left to the library, whose own arithmetic decides there: it and ours differ by less than a
-# hundredth of this, but for the library's at the middles of faces.
+# tenth of this, but for the library's at the middles of faces (64 km around one, every point is left to it).
 _SURE, _SURE_FACE, _NEAR_MIDDLE = 1e-6, 1e-9, cos(0.01)
 
 
@@ -28,7 +28,7 @@ def coded_cells(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[Code
     """A number for each point, and the names of the cells that numbers stand for."""
     from h3.api import basic_int
 
-    code, cells = _coded(lat, lon, resolution)
+    code, cells = _coded(lat.astype(np.float64, copy=False), lon.astype(np.float64, copy=False), resolution)
     number, distinct = pd.factorize(cells)
     names = np.array([basic_int.int_to_str(cell) for cell in distinct.tolist()], dtype=object)
     return number[code], names
@@ -38,7 +38,7 @@ def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray
     """A number for each point, and its cell; several may have the same one."""
     if len(lat) < _MANY:
         return np.arange(len(lat)), _by_the_library(lat, lon, resolution)
-    keys = _hexagons(lat, lon, resolution)
+    keys = _keys(lat, lon, resolution)
     code, _ = pd.factorize(keys)
     first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))  # numbers are given in the order of points
     unsure = np.flatnonzero(keys < 0)
@@ -58,7 +58,7 @@ def _by_the_library(lat: FloatArray, lon: FloatArray, resolution: int) -> CellAr
     return cells
 
 
-def _hexagons(lat: FloatArray, lon: FloatArray, resolution: int) -> npt.NDArray[np.int64]:
+def _keys(lat: FloatArray, lon: FloatArray, resolution: int) -> npt.NDArray[np.int64]:
     """A number for the hexagon of each point, -1 where that is not sure."""
     from odanon.geo.kernels import hexagon_of
 

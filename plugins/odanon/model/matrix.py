@@ -183,15 +183,20 @@ def _summed(
     """The distinct rows of keys in order, the last key first, with the sums of what goes with them."""
     sizes = [int(key.max(initial=0)) + 1 for key in keys]
     joined = _joined(keys, sizes)
-    if joined is not None and weights is None and (trips == 1).all():  # a row a trip: nothing has to follow the keys
+    if joined is None:
+        order = np.lexsort(keys)
+        keys = [key[order] for key in keys]
+        starts = _starts(keys)
+        found = [key[starts] for key in keys]
+    elif weights is None and (trips == 1).all():  # a row a trip: nothing has to follow the keys
         joined.sort()
         starts = _starts([joined])
         return _apart(joined[starts], sizes), np.diff(np.append(starts, len(joined))), None
-    # Weights add up in the order of the rows, whatever lies between them.
-    order = np.lexsort(keys) if joined is None else np.argsort(joined, kind=None if weights is None else "stable")
-    sorted_keys = [key[order] for key in (keys if joined is None else [joined])]
-    starts = _starts(sorted_keys)
-    found = [key[starts] for key in sorted_keys] if joined is None else _apart(sorted_keys[0][starts], sizes)
+    else:  # weights add up in the order of the rows, whatever lies between them
+        order = np.argsort(joined, kind=None if weights is None else "stable")
+        joined = joined[order]
+        starts = _starts([joined])
+        found = _apart(joined[starts], sizes)
     return found, _totals(trips[order], starts), None if weights is None else _totals(weights[order], starts)
 
 
@@ -202,7 +207,7 @@ def _joined(keys: list[npt.NDArray], sizes: list[int]) -> npt.NDArray[np.int64] 
     joined = np.zeros(len(keys[0]), np.int64)
     for key, size in zip(reversed(keys), reversed(sizes), strict=True):
         joined *= size
-        joined += key
+        joined += key.astype(np.int64, copy=False)
     return joined
 
 

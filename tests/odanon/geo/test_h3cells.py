@@ -47,7 +47,7 @@ def test_the_fast_way_gives_the_cells_of_the_library(resolution: int, monkeypatc
     lat, lon = degrees(np.concatenate([anywhere(2000, rng), *near]))
     code, cells = h3cells._coded(lat, lon, resolution)
     assert (cells[code] == h3cells._by_the_library(lat, lon, resolution)).all()
-    sure = h3cells._hexagons(lat, lon, resolution) >= 0
+    sure = h3cells._keys(lat, lon, resolution) >= 0
     assert sure[:2000].mean() > 0.99
     assert not sure.all()
 

@@ -27,3 +27,14 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path: Path) -> None:
     assert_geodataframe_equal(
         read_outlines(tmp_path / "tiles.parquet"), geopandas.read_parquet(tmp_path / "tiles.parquet")
     )
+
+
+@pytest.mark.parametrize("other", ["another system", "none", "two columns"])
+def test_a_file_that_somebody_wrote_again_is_read_as_it_says(tmp_path: Path, other: str) -> None:
+    table = geopandas.GeoDataFrame({"zone_id": ["z"]}, geometry=[box(0, 0, 1, 1)], crs="EPSG:4326")
+    if other == "two columns":
+        table["centre"] = table.geometry.centroid
+    else:
+        table = table.set_crs("EPSG:2154" if other == "another system" else None, allow_override=True)
+    table.to_parquet(tmp_path / "zones.parquet", index=False)
+    assert_geodataframe_equal(read_outlines(tmp_path / "zones.parquet"), table)

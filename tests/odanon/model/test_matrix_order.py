@@ -67,3 +67,10 @@ def test_a_row_that_names_no_tile_is_refused_and_not_counted_elsewhere(kind: str
     frame = pd.DataFrame({"origin": pd.Series(["a", None]).astype(kind), "destination": "b"})
     with pytest.raises(OdanonError, match="1 rows of the matrix name no tile"):
         ODMatrix.from_frame(frame, TREE, TREE, trips=None, person=None)
+
+
+@pytest.mark.parametrize("kind", ["u8", "u4", "i1", "f8"])
+def test_keys_of_any_type_are_joined(kind: str) -> None:
+    made = ODMatrix.from_arrays(*(np.array(each, kind) for each in ([1, 2, 1], [4, 0, 4], [1, 1, 1], [1, 0, 1])))
+    assert (made.origin.tolist(), made.trips.tolist(), made.person.tolist()) == ([1, 2], [2, 1], [1, 0])
+    assert len(ODMatrix.from_arrays(*(np.array([], kind) for _ in range(3))).trips) == 0

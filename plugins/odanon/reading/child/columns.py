@@ -27,6 +27,7 @@ _TYPES = {
 MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, and whether ids were numbers
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
+_FEW = 64  # values that tell how a column writes its numbers
 _USUAL = Dialect()
 
 
@@ -164,8 +165,11 @@ def _numbers(values: pa.Array, dialect: Dialect) -> pa.Array:
             raise TypeError
         return values.cast(pa.float64(), safe=False)
     texts = utf8(values)
-    if dialect.decimal == ".":  # what has blanks or groups of digits is no number as it is, and told below
+    if (
+        dialect.decimal == "."
+    ):  # most columns are numbers as they stand; a cast that fails looks at every row all the same
         with suppress(pa.ArrowInvalid):
+            texts[:_FEW].cast(pa.float64())
             return texts.cast(pa.float64())
     texts = plain_numbers(pc.utf8_trim_whitespace(texts), dialect)
     try:
