@@ -14,7 +14,10 @@ UrlVariable = Annotated[
     str, typer.Option("--url-from", help="Environment variable that holds the database URL (never the URL itself).")
 ]
 
-db = typer.Typer(help="The PostGIS database: create the schema and roles, check them.", no_args_is_help=True)
+db = typer.Typer(
+    help="The PostGIS database: create the schema and roles, check them. For instance: `odanon db init`.",
+    no_args_is_help=True,
+)
 
 
 @db.command("init")

@@ -171,7 +171,7 @@ def _steps() -> tuple[str, ...]:
     command = _short(Path(sys.argv[0])) if Path(sys.argv[0]).name == "odanon" else "odanon"
     return (
         "open the report in a browser",
-        f'{command} sql "select * from flows order by trips desc limit 5"',
+        f'{command} sql "select origin_zone, destination_zone, trips from flows order by trips desc limit 5"',
         "make up, then look at the Dagster UI",
         f"copy pipelines/demo.yaml and point it at your own data; {command} plugins shows what it may say",
     )

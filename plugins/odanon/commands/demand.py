@@ -18,7 +18,8 @@ Settings = Annotated[Path, typer.Argument(metavar="FILE", help="YAML file that n
 Out = Annotated[Path | None, typer.Option(help="Folder to write; without it, one named as the file names itself.")]
 
 demand = typer.Typer(
-    help="Synthetic travellers: agents of a census with days of a survey, calibrated and placed by matrices.",
+    help="Synthetic travellers: agents of a census with days of a survey, calibrated and placed by matrices. For instance:"
+    " `odanon demand run city.yaml --out city`.",
     no_args_is_help=True,
 )
 

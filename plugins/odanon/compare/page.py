@@ -65,11 +65,12 @@ def _summary(compared: pd.DataFrame, loaded: Loaded) -> str:
     pairs = sum(len(od.pairs.trips) for od in loaded.matrices.values())
     ks = ", ".join(map(str, sorted(compared["k"].unique())))
     units = ", ".join(pd.unique(compared["unit"]))
+    bins = f" of {len(loaded.matrices):,} time bins" if len(loaded.matrices) > 1 else ""
     noisy = pd.unique(compared.loc[compared["verifier"] == NOT_VERIFIED, "algorithm"])
     told = f" Not verified, since nobody can count their flows again: {', '.join(noisy)}." if len(noisy) else ""
     return (
         f"{compared['algorithm'].nunique()} algorithms at k = {ks} on {volume:,} trips in {pairs:,} tile pairs"
-        f" ({len(loaded.matrices):,} matrices), unit {units}, at most"
+        f"{bins}, unit {units}, at most"
         f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike.{told}"
     )
 

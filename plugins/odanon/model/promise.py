@@ -45,7 +45,9 @@ class Promise:
 
     def __post_init__(self) -> None:
         if (self.unit == "population") != (self.k_population is not None):
-            raise OdanonError("k_population and unit population belong together; give both or neither")
+            raise OdanonError(
+                "unit population needs k_population (on the command line: --set k_population=300 and --weight COLUMN), and only that unit takes it"
+            )
         if self.unit == "trips" and (self.max_dominance is not None or self.contribution_cap is not None):
             raise OdanonError("max_dominance and contribution_cap limit persons; unit trips does not know them")
         for name in ("min_tiles", "min_visited"):

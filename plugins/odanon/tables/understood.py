@@ -28,6 +28,7 @@ _SAID = (
     "crs",
     "tile_weights",
 )  # options of a table with a value, beside those that are proposed
+_DEGREES = 360  # the largest longitude that somebody may write
 _SIGNS = {"\t": "tab", True: "yes", False: "no"}  # values of --csv-set as they are written
 
 
@@ -181,13 +182,23 @@ def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
     if origin is None:
         return _Map("", tree)
     if "," in origin and origin not in seen.names:
-        return _Map(f": coordinates, put into H3 cells of resolution {table.resolution}", tree)
+        return _coordinates(table, seen, origin, tree)
     if _are_cells(seen.sample[origin]):
         return _Map(": H3 cells", tree)
     if Path(table.hierarchy).suffix:
         return _Map(f": tiles of the tree in {table.hierarchy}", tree)
     question = "the tiles are no H3 cells: say where they lie with --zones FILE --zone-id COLUMN --hierarchy ward"
     return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
+
+
+def _coordinates(table: TableInput, seen: Seen, origin: str, tree: tuple[str, ...]) -> _Map:
+    """Coordinates are degrees, unless they cannot be and nobody has named their system."""
+    meaning = f": coordinates, put into H3 cells of resolution {table.resolution}"
+    numbers = [number for name in pair_of("--origin", origin) for number in seen.numbers(name) or ()]
+    if table.crs is not None or not numbers or max(map(abs, numbers)) <= _DEGREES:
+        return _Map(meaning, tree)
+    question = "the coordinates are no degrees but metres or feet: which projected system is it? Name it with --crs, such as EPSG:2154"
+    return _Map(meaning, (*tree, "--crs", "EPSG:CODE"), (question,))
 
 
 def _are_cells(labels: list[str]) -> bool:

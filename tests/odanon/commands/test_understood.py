@@ -104,6 +104,20 @@ def test_zones_without_a_map_are_asked_for(here: Path) -> None:
     assert "--origin PULocationID --destination DOLocationID" in told
 
 
+def test_coordinates_that_are_no_degrees_are_asked_about(here: Path) -> None:
+    metres = {
+        "o_x": [842_000.5, 843_000.0],
+        "o_y": [6_519_000.0, 6_520_000.0],
+        "d_x": [842_100.0, 843_100.0],
+        "d_y": [6_519_100.0, 6_519_900.0],
+    }
+    pd.DataFrame({**metres, "user": ["a", "b"]}).to_csv("trips.csv", index=False)
+    told = shown("trips.csv")
+    assert "  ? the coordinates are no degrees but metres or feet" in told
+    assert "--crs EPSG:CODE" in told.splitlines()[-1]
+    assert "  ? " not in shown("trips.csv", "--crs", "EPSG:2154")
+
+
 def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here: Path) -> None:
     trips.assign(w=1.5).to_csv("od.csv", index=False, sep="|")
     said = (

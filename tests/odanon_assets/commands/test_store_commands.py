@@ -85,6 +85,24 @@ def test_sql_writes_whole_answers_for_programs(town: Store, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["--segment", "tourists"], "town has no segment 'tourists'; there is all"),
+        (["--month", "2027-01"], "nothing of town is published in that time; its windows begin between 2026-03-0"),
+    ],
+)
+def test_a_flow_of_what_nobody_published_is_a_mistake_and_none_is_told_as_such(
+    town: Store, tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    (tmp_path / "here.geojson").write_text(json.dumps(mapping(box(0, 0, 0.5, 1))))
+    (tmp_path / "far.geojson").write_text(json.dumps(mapping(box(50, 50, 51, 51))))
+    files = ("--from", str(tmp_path / "here.geojson"), "--to", str(tmp_path / "far.geojson"))
+    assert called("flow", "town", *files).startswith("nothing is published from the one to the other")
+    with pytest.raises(OdanonError, match=sentence):
+        called("flow", "town", *files, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
         (["--format", "parquet"], "say which file with --out"),
         (["--out", "answer.csv", "--format", "csv"], "answer.csv is there already"),
     ],
