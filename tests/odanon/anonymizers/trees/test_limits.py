@@ -158,7 +158,7 @@ def test_promises_that_contradict_themselves_are_refused():
         {"unit": "trips", "contribution_cap": 2},
         {"unit": "trips", "max_dominance": 0.5},
     ):
-        with pytest.raises(ValueError, match=r"together|smaller|limit persons"):
+        with pytest.raises(ValueError, match=r"needs k_population|smaller|limit persons"):
             AtgJoint(**parameters)
 
 
