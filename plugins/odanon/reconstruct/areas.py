@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
 EQUAL_AREA = "EPSG:6933"  # cylindrical, so that shares hold for zones of any size
-_ROUNDING = 1e-8  # degrees, a millimetre: maps that are told in feet or metres leave tenths of one between neighbours
+_ROUNDING = 1e-8  # degrees, of surface by outline: a strip of two millimetres; maps in feet leave tenths of one between neighbours
 _A_LITTLE = 2e-9  # a share that is more than what bounds take for nothing
 _MOST = 0.99  # of a zone; of others it is clear that some is outside
 

@@ -1,4 +1,4 @@
--- Neighbours whose outlines overlap by less than a millimetre have no ground in common (docs/algorithms.md, Tolerance).
+-- Neighbours whose outlines overlap by less than two millimetres have no ground in common (docs/algorithms.md, Tolerance).
 CREATE OR REPLACE FUNCTION odanon.is_ground(piece geometry) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ST_Area(p.shape) > 1e-8 * ST_Perimeter(p.shape) FROM ST_CollectionExtract(piece, 3) AS p (shape)
 $$;

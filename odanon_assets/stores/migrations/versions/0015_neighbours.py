@@ -1,4 +1,4 @@
-"""Neighbours whose outlines overlap by less than a millimetre have no ground in common."""
+"""Neighbours whose outlines overlap by less than two millimetres have no ground in common."""
 
 from importlib.resources import files
 
