@@ -30,7 +30,7 @@ def _has_room(folder: Path) -> bool:
     return there and shutil.disk_usage(folder).free >= ENOUGH_BYTES
 
 
-if "TMPDIR" not in os.environ and _has_room(MEMORY):  # a small day is synced to disk some dozen times
+if not os.environ.get("TMPDIR") and _has_room(MEMORY):  # a small day is synced to disk some dozen times
     os.environ["TMPDIR"] = str(MEMORY)
 
 from postgis_server import postgis_server  # noqa: E402

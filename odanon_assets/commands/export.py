@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from odanon.errors import OdanonError
-from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.commands.shared import ProductName, store_of
 from odanon_assets.derived.export import Format
 from odanon_assets.derived.export import export as write
 from odanon_assets.derived.exports.omx import OwnZones, read_zones
-from odanon_assets.stores.choice import open_store
 
 PANEL = ("Stores", 4)
 
@@ -50,7 +49,7 @@ def export(
     chosen = [Format(kind) for kind in wanted]
     zones = _own_zones(chosen, areas, id_column, name_column)
     since, until = (moment.date() if moment is not None else None for moment in (first, last))
-    count = write(open_store(find_product(product)), product, out, chosen, since, until, zones)
+    count = write(store_of(product), product, out, chosen, since, until, zones)
     typer.echo(f"{count} releases written to {out}; datapackage.json describes the files")
 
 

@@ -1,7 +1,7 @@
 """`odanon report`: the report of a release, whichever store it is in."""
 
 import webbrowser
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -13,22 +13,26 @@ from odanon_assets.commands.shared import ProductName, find_product
 from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.lake.files import write_text
 from odanon_assets.stores.choice import open_store
+from odanon_assets.stores.interface import Store
 
 PANEL = ("Stores", 3)
 
 
 def report(
     product: ProductName,
-    day: Annotated[datetime, typer.Option("--date", formats=["%Y-%m-%d"], help="The window.")],
+    day: Annotated[
+        datetime | None, typer.Option("--date", formats=["%Y-%m-%d"], help="The window; the latest unless told.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this file.")] = None,
     show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
     """Print, save or open the report of a published window; a reader of the database may.
 
-    For instance: `odanon report my-city --date 2026-03-02 --out report.html`.
+    For instance: `odanon report my-city --open`, or of one window `odanon report my-city --date 2026-03-02 --out report.html`.
     """
     chosen = find_product(product)
-    store, window = open_store(chosen), window_of(chosen, day.date())
+    store = open_store(chosen)
+    window = window_of(chosen, day.date()) if day is not None else _latest(store, product)
     release = store.released(product, window)
     if release is None:
         standing = store.standings(product).get(window.isoformat())
@@ -45,3 +49,12 @@ def report(
         webbrowser.open(path.absolute().as_uri())
     if out is None and not show:
         print(page)
+
+
+def _latest(store: Store, product: str) -> date:
+    windows = store.windows(product)
+    if not windows:
+        raise OdanonError(
+            f"nothing of {product} is published; `odanon status {product}` says what became of its windows"
+        )
+    return date.fromisoformat(windows[-1])

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from odanon.client.asked import refuse_unpublished
 from odanon.client.fold import checked_fold, folded
 from odanon.client.place import Readable, store_at
 from odanon.client.plots import draw_departures, draw_profile
@@ -192,10 +193,14 @@ class PublishedProduct:
         """Trips from one area to another: low, estimate, high, and the share of the estimate that is exact.
 
         `month` ("2026-03") stands for since and until. `days` takes days of one type: working, saturday, sunday_holiday, or monday to
-        sunday; `clock` a span of the local clock such as "07:00-09:00"; `segment` the rows of one segment.
+        sunday; `clock` a span of the local clock such as "07:00-09:00"; `segment` the rows of one segment. A segment that there is not,
+        or a time of which nothing is published, is refused: nobody knows how many trips that were.
         """
         when = self.when(since, until, month, days, clock)
-        return self._store.flow(self.name, shape(origin), shape(destination), when, reading, segment=segment)
+        found = self._store.flow(self.name, shape(origin), shape(destination), when, reading, segment=segment)
+        if not found.high:
+            refuse_unpublished(self, when, segment)
+        return found
 
     def matrix(
         self,
@@ -212,7 +217,10 @@ class PublishedProduct:
         """The same between all areas of a table, called by its index: origin, destination, low, estimate, high, exact."""
         placed = areas.to_crs("EPSG:4326") if areas.crs is not None else areas
         when = self.when(since, until, month, days, clock)
-        return self._store.matrix(self.name, placed, when, reading, segment=segment)
+        table = self._store.matrix(self.name, placed, when, reading, segment=segment)
+        if not table["high"].any():
+            refuse_unpublished(self, when, segment)
+        return table
 
     def profile(
         self,
@@ -238,6 +246,8 @@ class PublishedProduct:
         checked_fold(fold, length)
         asked = shape(origin), shape(destination), when, length, reading, along
         table = self._store.profile(self.name, *asked, segment=segment)
+        if not table["high"].any():
+            refuse_unpublished(self, when, segment)
         local = pd.to_datetime(table["time_start"], utc=True).dt.tz_convert(self.timezone).dt.tz_localize(None)
         table.insert(0, "local_start", local)
         return table if fold is None else folded(table, fold, self.manifests(), when)

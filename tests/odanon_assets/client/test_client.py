@@ -26,6 +26,7 @@ from odanon_assets.stores.postgis import PostgisStore
 
 DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
 HALF, REST = box(0, 0, 0.5, 1), box(1, 0, 3, 1)
+AREAS = geopandas.GeoDataFrame(index=["half", "rest"], geometry=[HALF, REST], crs="EPSG:4326")
 
 
 @pytest.fixture(params=["embedded", "postgis"])
@@ -113,9 +114,7 @@ def test_questions_of_months_days_clocks_and_segments(town: tuple[Store, str], p
     assert product.flow(HALF, REST, month="2026-03", days="working", clock="01:00-02:00", segment="all") == both
     assert product.flow(HALF, REST, days="monday").high == pytest.approx(both.high / 2)
     assert product.flow(HALF, REST, clock="02:00-01:00").high == 0  # rows are of the minutes after one
-    areas = geopandas.GeoDataFrame(index=["half", "rest"], geometry=[HALF, REST], crs="EPSG:4326")
-    assert product.matrix(areas, days="saturday").empty
-    assert published.sql("select count(*) as n from matrix('areas', days => 'monday')", areas)["n"].item() > 0
+    assert published.sql("select count(*) as n from matrix('areas', days => 'monday')", AREAS)["n"].item() > 0
 
 
 def test_profiles_are_laid_over_each_other_as_means_of_days(published: Publications) -> None:
@@ -152,6 +151,13 @@ def test_plots_show_zones_and_bounds(published: Publications, tmp_path: Path) ->
         (lambda all_: all_["town"].flows("2026-03-09"), "no published window that starts on 2026-03-09"),
         (lambda all_: all_["town"].flow(HALF, REST, "2026-03-03", "2026-03-02"), "give a later `until`"),
         (lambda all_: all_["town"].flow(HALF, REST, "2026-03-02", month="2026-03"), "stands for since and until"),
+        (lambda all_: all_["town"].flow(HALF, REST, month="2026-04"), "nothing of town is published in that time"),
+        (lambda all_: all_["town"].flow(HALF, REST, days="saturday"), "begin between 2026-03-02 and 2026-03-03"),
+        (lambda all_: all_["town"].flow(HALF, REST, segment="tourists"), "no segment 'tourists'; there is all"),
+        (lambda all_: all_["town"].matrix(AREAS, segment="tourists"), "no segment 'tourists'; there is all"),
+        (lambda all_: all_["town"].matrix(AREAS, days="saturday"), "nothing of town is published in that time"),
+        (lambda all_: all_["town"].profile(HALF, REST, month="2026-05", step="1d"), "nothing of town is published"),
+        (lambda all_: all_["town"].profile(HALF, REST, segment="tourists"), "no segment 'tourists'; there is all"),
         (lambda all_: all_["town"].month("2026-04"), "no published window in '2026-04'"),
         (lambda all_: all_["town"].flow("downtown", REST), "an area is a shape of Shapely"),
         (lambda all_: all_.sql("drop table flows"), "quer|refused"),

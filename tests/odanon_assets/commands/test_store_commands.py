@@ -20,7 +20,8 @@ from odanon import cli
 from odanon.errors import OdanonError
 from odanon_assets.platform.launch import open_instance, run_days
 from odanon_assets.stores.choice import open_store
-from odanon_assets.stores.interface import Store
+from odanon_assets.stores.embedded import EmbeddedStore
+from odanon_assets.stores.interface import Act, Store
 
 RUN = CliRunner()
 DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
@@ -133,6 +134,36 @@ def test_flow_between_two_drawn_areas(town: Store, tmp_path: Path) -> None:
         called("flow", "town", *files, "--reading", "fitted")
     with pytest.raises(OdanonError, match="does not exist; give the path of a polygon layer"):
         called("flow", "town", "--from", str(tmp_path / "none"), "--to", str(tmp_path / "none"))
+
+
+def test_what_is_published_is_read_where_no_product_file_is(workspace: Path, tmp_path: Path) -> None:
+    store = EmbeddedStore(workspace / "data")
+    store.publish(bundle(day=DAYS[0], rows=9), accept)
+    (tmp_path / "all.geojson").write_text(json.dumps(mapping(box(-1, -1, 9, 9))))
+    files = ("--from", str(tmp_path / "all.geojson"), "--to", str(tmp_path / "all.geojson"))
+    told = called("flow", "town", *files)
+    assert told == called("flow", "town", *files, "--at", str(workspace / "data"))
+    assert told == called("flow", "town", *files, "--month", "2026-03")
+    assert called("export", "town", "--out", str(tmp_path / "out")).startswith("1 releases written")
+    assert "9" in called("sql", "select count(*) as n from flows", "--product", "town")
+    with pytest.raises(OdanonError, match="there is no published product 'city'; there is town"):
+        called("flow", "city", *files, "--at", str(workspace / "data"))
+    with pytest.raises(OdanonError, match="no product files"):
+        called("flow", "city", *files)
+
+
+def test_the_report_is_of_the_latest_window_unless_told(town: Store) -> None:
+    first, second = (store_report(town, day) for day in DAYS)
+    assert called("report", "town").rstrip() == second.rstrip()
+    assert called("report", "town", "--date", str(DAYS[0])).rstrip() == first.rstrip()
+    for day in DAYS:
+        town.withdraw("town", day, Act("somebody", "a test"))
+    with pytest.raises(OdanonError, match="nothing of town is published; `odanon status town` says"):
+        called("report", "town")
+
+
+def store_report(store: Store, day: date) -> str:
+    return store.report(str(store.released("town", day)))
 
 
 def test_export_and_integrity(town: Store, tmp_path: Path) -> None:

@@ -164,6 +164,9 @@ def test_the_largest_flows_are_sent_and_the_others_counted(place: str, monkeypat
     assert (some["left_out"], some["trips"]) == (len(every["flows"]["o"]) - 4, every["trips"])
 
 
+NOWHERE = {"since": "2027-01-01", "until": "2027-01-02"}
+
+
 def test_the_matrix_is_that_of_the_client(client: TestClient, place: str) -> None:
     told = answered(client, "matrix", json={"areas": AREAS, "when": DAY})
     areas = geopandas.GeoDataFrame(index=["half", "the «rest»"], geometry=[HALF, REST], crs="EPSG:4326")
@@ -175,10 +178,11 @@ def test_the_matrix_is_that_of_the_client(client: TestClient, place: str) -> Non
     for name in ("low", "estimate", "high"):
         assert [cell[name] for cell in told["cells"]] == pytest.approx(expected[name].tolist(), abs=1e-3)
     assert told["reading"] == "even"
-    far = json.loads(json.dumps(AREAS).replace("0.5", "0.4"))
-    nowhere = {"since": "2027-01-01", "until": "2027-01-02"}
-    empty = answered(client, "matrix", json={"areas": far, "when": nowhere})
+    ground = geopandas.GeoDataFrame({"name": ["far", "away"]}, geometry=[box(50, 50, 51, 51), box(60, 50, 61, 51)])
+    empty = answered(client, "matrix", json={"areas": json.loads(ground.to_json(drop_id=True)), "when": DAY})
     assert (empty["cells"], "nothing that is published" in empty["note"]) == ([], True)
+    unknown = client.request("POST", "/api/products/town/matrix", json={"areas": AREAS, "when": NOWHERE})
+    assert (unknown.status_code, "nothing of town is published in that time" in unknown.text) == (422, True)
 
 
 def test_the_profile_is_that_of_the_client(client: TestClient, place: str) -> None:
