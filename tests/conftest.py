@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
@@ -31,7 +32,7 @@ def _has_room(folder: Path) -> bool:
 
 
 if not os.environ.get("TMPDIR") and _has_room(MEMORY):  # a small day is synced to disk some dozen times
-    os.environ["TMPDIR"] = str(MEMORY)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # pytest has made a file before it reads this, so both
 
 from postgis_server import postgis_server  # noqa: E402
 

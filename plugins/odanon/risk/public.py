@@ -29,8 +29,9 @@ def public_metrics(
     public.pop("coarse_share", None)  # of what is shown, noise included, and nothing where there are no rests
     if (rest := flows["kind"] == REST).any():
         public["coarse_share"] = coarse(flows.loc[rest, "trips"].sum() / flows["trips"].sum())
-    public["flows"] = rounded(len(flows))  # those shown: a flow by segment is several
-    public["trips_published"] = rounded(flows["trips"].sum())  # as shown: capped, or estimated
+    # What anybody can count in the public table is told as it is there: flows by segment, and trips capped or estimated.
+    public["flows"] = len(flows)
+    public["trips_published"] = round(float(flows["trips"].sum()), 1)
     public["persons_min_band"] = _smallest_band(flows["persons_band"])
     return public
 

@@ -156,12 +156,12 @@ def scheduled(product: Product) -> Callable[[int], Any]:
     instance, definitions = DagsterInstance.get(), build_definitions([product])
 
     def tick(number: int) -> Any:
-        context = build_schedule_context(
+        with build_schedule_context(
             instance=instance,
             repository_def=definitions.get_repository_def(),
             scheduled_execution_time=datetime(2026, 3, 3 + number, 4, tzinfo=UTC),
-        )
-        return definitions.resolve_schedule_def("small_daily").evaluate_tick(context)
+        ) as context:  # what is left open may be what Dagster takes for its instance in a later test
+            return definitions.resolve_schedule_def("small_daily").evaluate_tick(context)
 
     return tick
 

@@ -76,14 +76,15 @@ class Deployment:
 
     def schedule_tick(self, day: date) -> list[RunRequest]:
         at = datetime(day.year, day.month, day.day, 4, tzinfo=UTC)
-        context = build_schedule_context(
+        with build_schedule_context(
             self.instance, scheduled_execution_time=at, repository_def=self.definitions.get_repository_def()
-        )
-        return list(self.definitions.resolve_schedule_def("quarter_daily").evaluate_tick(context).run_requests or [])
+        ) as context:
+            said = self.definitions.resolve_schedule_def("quarter_daily").evaluate_tick(context)
+        return list(said.run_requests or [])
 
     def sensor_tick(self) -> list[RunRequest]:
-        context = build_sensor_context(self.instance, repository_def=self.definitions.get_repository_def())
-        said = self.definitions.resolve_sensor_def("quarter_closing").evaluate_tick(context)
+        with build_sensor_context(self.instance, repository_def=self.definitions.get_repository_def()) as context:
+            said = self.definitions.resolve_sensor_def("quarter_closing").evaluate_tick(context)
         fresh = [request for request in said.run_requests or [] if request.run_key not in self.known]
         self.known |= {request.run_key for request in fresh}  # the daemon runs a key once
         return fresh
