@@ -39,8 +39,9 @@ def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray
     if len(lat) < _MANY:
         return np.arange(len(lat)), _by_the_library(lat, lon, resolution)
     keys = _keys(lat, lon, resolution)
-    code, _ = pd.factorize(keys)
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))  # numbers are given in the order of points
+    code, distinct = pd.factorize(keys)
+    first = np.empty(len(distinct), np.intp)
+    first[code[::-1]] = np.arange(len(code))[::-1]  # the last that is written stays
     unsure = np.flatnonzero(keys < 0)
     code[unsure] = len(first) + np.arange(len(unsure))
     asked = np.concatenate([first, unsure])

@@ -1,8 +1,8 @@
 """The matrix that anonymisers take: sparse OD rows of one segment and one time bin, or of a window that is told by times."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ WEIGHT_UNIT = (
 )  # weights count in such parts, rounded down: sums are exact in any order and promise nothing too much
 MOST_TRIPS = 2**31  # of one row
 _MOST_VOLUME = 2**53  # of all rows together: whole numbers that every reader counts exactly
-_ONE_KEY = 2**62
+_ONE_KEY_BITS, _INT32_BITS = 62, 32
 _MOST_WEIGHT = 2.0**42  # of all rows together; sums of units fit in 64 bits
 
 
@@ -82,7 +82,7 @@ class ODMatrix:
         matrix = cls.from_arrays(
             _ranks(rows[origin], origins),
             _ranks(rows[destination], destinations),
-            counts.astype(np.int64),
+            counts.astype(np.int64, copy=False),
             ids,
             weights,
             None if time is None else rows[time].to_numpy(np.int32),
@@ -107,12 +107,12 @@ class ODMatrix:
         keys = [np.asarray(a)[keep] for a in (person, time, destination, origin) if a is not None]
         found, totals, weights = _summed(keys, trips[keep], None if weight is None else np.asarray(weight)[keep])
         return cls(
-            origin=found[-1].astype(np.int32),
-            destination=found[-2].astype(np.int32),
-            trips=totals.astype(np.int64),
-            person=None if person is None else found[0].astype(np.int64),
-            weight=None if weights is None else weights.astype(np.float64),
-            time=None if time is None else found[-3].astype(np.int32),
+            origin=found[-1].astype(np.int32, copy=False),
+            destination=found[-2].astype(np.int32, copy=False),
+            trips=totals.astype(np.int64, copy=False),
+            person=None if person is None else found[0].astype(np.int64, copy=False),
+            weight=None if weights is None else weights.astype(np.float64, copy=False),
+            time=None if time is None else found[-3].astype(np.int32, copy=False),
             times=times,
         )
 
@@ -181,8 +181,8 @@ def _summed(
     keys: list[npt.NDArray], trips: npt.NDArray, weights: npt.NDArray | None
 ) -> tuple[list[npt.NDArray], npt.NDArray, npt.NDArray | None]:
     """The distinct rows of keys in order, the last key first, with the sums of what goes with them."""
-    sizes = [int(key.max(initial=0)) + 1 for key in keys]
-    joined = _joined(keys, sizes)
+    bits = [int(key.max(initial=0)).bit_length() for key in keys]
+    joined = _joined(keys, bits)
     if joined is None:
         order = np.lexsort(keys)
         keys = [key[order] for key in keys]
@@ -191,33 +191,33 @@ def _summed(
     elif weights is None and (trips == 1).all():  # a row a trip: nothing has to follow the keys
         joined.sort()
         starts = _starts([joined])
-        return _apart(joined[starts], sizes), np.diff(np.append(starts, len(joined))), None
+        return _apart(joined[starts], bits), np.diff(np.append(starts, len(joined))), None
     else:  # weights add up in the order of the rows, whatever lies between them
         order = np.argsort(joined, kind=None if weights is None else "stable")
         joined = joined[order]
         starts = _starts([joined])
-        found = _apart(joined[starts], sizes)
+        found = _apart(joined[starts], bits)
     return found, _totals(trips[order], starts), None if weights is None else _totals(weights[order], starts)
 
 
-def _joined(keys: list[npt.NDArray], sizes: list[int]) -> npt.NDArray[np.int64] | None:
+def _joined(keys: list[npt.NDArray], bits: list[int]) -> npt.NDArray[np.int64] | None:
     """One number a row that sorts as the keys do, the last first; None where it does not fit."""
-    if prod(sizes) >= _ONE_KEY or any(key.min(initial=0) < 0 for key in keys):
+    if sum(bits) > _ONE_KEY_BITS or any(key.min(initial=0) < 0 for key in keys):
         return None
     joined = np.zeros(len(keys[0]), np.int64)
-    for key, size in zip(reversed(keys), reversed(sizes), strict=True):
-        joined *= size
-        joined += key.astype(np.int64, copy=False)
+    for key, width in zip(reversed(keys), reversed(bits), strict=True):
+        joined <<= width
+        np.bitwise_or(joined, key, out=joined, dtype=np.int64, casting="unsafe")
     return joined
 
 
-def _apart(joined: npt.NDArray[np.int64], sizes: list[int]) -> list[npt.NDArray]:
-    """The keys of joined numbers."""
-    keys = []
-    for size in sizes:
-        above = joined // size
-        keys.append(joined - above * size)  # several times as fast as a remainder
-        joined = above
+def _apart(joined: npt.NDArray[np.int64], bits: list[int]) -> list[npt.NDArray]:
+    """The keys of joined numbers, which are used up: memory that is touched for the first time costs more than all else here."""
+    keys, part = [], np.empty_like(joined)
+    for width in bits:
+        np.bitwise_and(joined, (1 << width) - 1, out=part)
+        keys.append(part.astype(np.int32 if width < _INT32_BITS else np.int64))
+        joined >>= width
     return keys
 
 
@@ -233,25 +233,24 @@ def _totals(values: npt.NDArray, starts: npt.NDArray[np.int64]) -> npt.NDArray:
 
 
 def _sorted_codes(ids: pd.Series) -> npt.NDArray[np.int64]:
-    """A number for every distinct value, in their order; -1 where there is none. Of categories each is looked at once."""
-    if not isinstance(ids.dtype, pd.CategoricalDtype):
-        return pd.factorize(ids, sort=True)[0].astype(np.int64)
-    codes, used = _used(ids)
-    return np.append(pd.factorize(pd.Series(used), sort=True)[0], -1)[codes].astype(np.int64)
+    """A number for every distinct value, in their order; -1 where there is none."""
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        return _of_categories(ids, lambda names: pd.factorize(pd.Series(names), sort=True)[0])
+    return pd.factorize(ids, sort=True)[0].astype(np.int64)
 
 
-def _ranks(labels: pd.Series, tree: Hierarchy) -> npt.NDArray[np.int32]:
-    if not isinstance(labels.dtype, pd.CategoricalDtype):
-        return tree.ranks(labels.to_numpy())
-    codes, used = _used(labels)
-    if (codes < 0).any():
-        return tree.ranks(labels.to_numpy())  # which says so
-    return tree.ranks(used)[codes]
+def _ranks(labels: pd.Series, tree: Hierarchy) -> npt.NDArray[np.integer]:
+    if isinstance(labels.dtype, pd.CategoricalDtype) and not labels.hasnans:
+        return _of_categories(labels, tree.ranks)
+    return tree.ranks(labels.to_numpy())  # which tells missing ones
 
 
-def _used(labels: pd.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray]:
-    """Codes of the categories that rows have, and these."""
-    codes, names = labels.cat.codes.to_numpy(np.int64), labels.cat.categories.to_numpy(object)
-    there = np.bincount(codes + 1, minlength=len(names) + 1)[1:] > 0
-    place = np.append(np.cumsum(there) - 1, -1)
-    return place[codes], names[there]
+def _of_categories(column: pd.Series, number: Callable[[npt.NDArray], npt.NDArray]) -> npt.NDArray[np.int64]:
+    """The number of every row's category, each asked for once and only if a row has it; -1 where there is none."""
+    codes, names = column.cat.codes.to_numpy(), column.cat.categories.to_numpy(object)
+    there = np.zeros(len(names) + 1, dtype=bool)
+    there[codes] = True  # of -1 the last
+    there[-1] = False
+    numbers = np.full(len(there), -1, np.int64)
+    numbers[there] = number(names[there[:-1]])
+    return numbers[codes]

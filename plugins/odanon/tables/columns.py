@@ -51,7 +51,7 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
 
 
 def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> pa.Table:
-    """All rows in their order; large files are read in parts at the same time, and each part put together by who reads it."""
+    """All rows in their order; large files are read in parts at the same time, each under one dictionary by who reads it."""
     schema, done, counting = schema_of([asdict(column) for column in job.columns]), 0, threading.Lock()
 
     def told(rows: int) -> None:
@@ -66,20 +66,24 @@ def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> pa.Table:
         for batch in read(job, own=True):
             found.append(batch)
             told(batch.num_rows)
-        return _whole(pa.Table.from_batches(found, schema))
+        return _one_dictionary(pa.Table.from_batches(found, schema))
 
     spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
     if len(spans) == 1:
-        return part(job)
+        return part(job).combine_chunks()
     later = replace(job, dialect=replace(job.dialect, skip=0))  # the header is in the first part
     jobs = [replace(job if at == 0 else later, span=span) for at, span in enumerate(spans)]
     with ThreadPoolExecutor(len(jobs)) as pool:
-        return _whole(pa.concat_tables(pool.map(part, jobs)))
+        return pa.concat_tables(pool.map(part, jobs)).unify_dictionaries().combine_chunks()
 
 
-def _whole(table: pa.Table) -> pa.Table:
-    """One chunk a column, and one dictionary."""
-    return table.unify_dictionaries().combine_chunks()
+def _one_dictionary(table: pa.Table) -> pa.Table:
+    """The table with one chunk a dictionary; of the other columns nothing is copied."""
+    columns = table.unify_dictionaries().columns
+    return pa.table(
+        [column.combine_chunks() if pa.types.is_dictionary(column.type) else column for column in columns],
+        schema=table.schema,
+    )
 
 
 def mark(column: Column) -> str:
@@ -95,7 +99,7 @@ def _series(column: pa.ChunkedArray) -> pd.Series:
     whole = column.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0)
-    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = (whole.indices.fill_null(-1) if whole.null_count else whole.indices).to_numpy()
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(whole.dictionary.to_pandas()), validate=False))
 
 

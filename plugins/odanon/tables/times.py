@@ -61,8 +61,17 @@ def cut(column: pd.Series, zone: ZoneInfo, bins: timedelta | Sequence[time], whe
     starts = pd.DatetimeIndex(edges, tz="UTC")
     told = [moment.to_pydatetime() for moment in starts] + [day_window(days[-1], zone)[1]]
     clock = [moment.to_pydatetime() for moment in starts.tz_convert(zone).tz_localize(None)]
-    number = np.searchsorted(edges, instants.dt.tz_localize(None).to_numpy("datetime64[us]"), side="right") - 1
-    return CutTimes(number.astype(np.int32), Times.of(list(itertools.pairwise(told)), clock))
+    number = _bin_of(instants.to_numpy("datetime64[us]"), edges, np.datetime64(told[-1].replace(tzinfo=None), "us"))
+    return CutTimes(number, Times.of(list(itertools.pairwise(told)), clock))
+
+
+def _bin_of(moments: npt.NDArray[np.datetime64], edges: npt.NDArray, end: np.datetime64) -> npt.NDArray[np.int32]:
+    """The bin of every moment, by a table of the longest steps that fit into all bins: much faster than a search for each."""
+    step = np.gcd.reduce(np.diff(np.append(edges, end)).astype(np.int64))
+    number = np.searchsorted(edges, np.arange(edges[0], end, step), side="right") - 1
+    place = (moments - edges[0]).view(np.int64)
+    place //= step
+    return number.astype(np.int32)[place]
 
 
 def _days(first: date, last: date, where: str) -> list[date]:

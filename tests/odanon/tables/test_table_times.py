@@ -102,6 +102,18 @@ def test_days_of_other_lengths_have_the_bins_of_their_clock(bins: str, spring: i
         assert found.end[-1] - found.start[0] == timedelta(hours=23 if day == "2026-03-29" else 25)
 
 
+@pytest.mark.parametrize("zone", ["Europe/Paris", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"])
+@pytest.mark.parametrize("bins", ["15min", "1h", "day", "06:00,09:30,18:45"])
+def test_every_moment_lies_in_the_bin_that_a_search_finds(zone: str, bins: str) -> None:
+    rng = np.random.default_rng(3)
+    at = np.datetime64("2026-03-01T00:00", "us") + rng.integers(0, 60 * 86_400 * 10**6, 500).astype("timedelta64[us]")
+    edge = pd.Timestamp("2026-04-05", tz=zone).tz_convert(None).to_datetime64()
+    at = np.concatenate([at, [edge, edge - np.timedelta64(1, "us")]])
+    found = cut(pd.Series(at).dt.tz_localize("UTC"), ZoneInfo(zone), parse_bins("--bin", bins), "a table")
+    start, end = (pd.DatetimeIndex(each).tz_convert(None) for each in (found.times.start, found.times.end))
+    assert ((start[found.number] <= at) & (at < end[found.number])).all()
+
+
 def test_a_moment_that_the_clock_repeats_is_told_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert starts(table(tmp_path, ["2026-10-25T02:30", "2026-10-25T04:00"]))["10-25 02:00+0200"] == 1
     assert "1 times are shown twice or never by the clock of Europe/Paris" in caplog.text

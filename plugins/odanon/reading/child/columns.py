@@ -131,6 +131,8 @@ class Converter:
         there = wall.is_valid()
         if self._zone is None:
             return wall.cast(pa.int64()).cast(TIME), there
+        with suppress(pa.ArrowInvalid):  # of most batches every time is shown once
+            return pc.assume_timezone(wall, self._zone).cast(TIME), _all_false(len(wall))
         early, late = (
             pc.assume_timezone(wall, self._zone, ambiguous=side, nonexistent=side).cast(TIME)
             for side in ("earliest", "latest")
