@@ -20,6 +20,7 @@ from odanon.compare.runner import run_plan, tidy
 from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
+from odanon.model.figure import Figure
 from odanon.reconstruct.readings import EVEN, PRIOR, checked_reading
 from odanon.tables.read import Loaded, TableInput
 from odanon.tables.spreadsheet import write_csv
@@ -110,17 +111,30 @@ def _crossed(planned: tuple[Case, ...], protect: str, loaded: Loaded) -> tuple[C
 
 
 def _print_tables(tables: dict[str, pd.DataFrame]) -> None:
-    """The cross table where there is one, else the comparison; no column is cut, however narrow the terminal."""
+    """The cross table where there is one, else the comparison: its headlines where a terminal has no room for all of it.
+
+    No column is cut, however narrow the terminal.
+    """
     name = "cross" if "cross" in tables else "comparison"
     table = tables[name].dropna(axis="columns", how="all")
-    columns = [column for column in _columns(name) if column in table]
-    shown = Table(box=None)
-    for column in columns:
-        shown.add_column(column.replace("_areas", "s"), justify="right", no_wrap=True)
-    for row in table[columns].to_dict("records"):
-        shown.add_row(*(_cell(str(column), value) for column, value in row.items()))
-    width = Console(width=_WIDEST).measure(shown).maximum
-    Console(width=width).print(shown)
+    terminal, whole = Console(), _drawn(table, _columns(name))
+    width = Console(width=_WIDEST).measure(whole).maximum
+    if not terminal.is_terminal or width <= terminal.width:
+        Console(width=width).print(whole)
+        return
+    short = _drawn(table, _headlines(name))
+    Console(width=Console(width=_WIDEST).measure(short).maximum).print(short)
+    typer.echo(f"all columns are in {name}.csv")
+
+
+def _drawn(table: pd.DataFrame, columns: tuple[str, ...]) -> Table:
+    known = [column for column in columns if column in table]
+    drawn = Table(box=None)
+    for column in known:
+        drawn.add_column(column.replace("_areas", "s"), justify="right", no_wrap=True)
+    for row in table[known].to_dict("records"):
+        drawn.add_row(*(_cell(str(column), value) for column, value in row.items()))
+    return drawn
 
 
 def _columns(name: str) -> tuple[str, ...]:
@@ -128,12 +142,21 @@ def _columns(name: str) -> tuple[str, ...]:
 
     Beside the many columns of a cross table only headlines find a place; figures of people and weights are in the files.
     """
-    headed = [figure for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
     if name == "cross":
         who = ("segment", "algorithm", "k", "protect", "threshold", "measured_on", "least", "needed", "cells_below")
-        return (*who, "origins", "destinations", *(figure.name for figure in headed if figure.headline))
-    measured = [figure.name for figure in headed]
+        return (*who, "origins", "destinations", *(figure.name for figure in _headed() if figure.headline))
+    measured = [figure.name for figure in _headed()]
     return ("algorithm", "k", "status", "verifier", *measured, "origin_areas", "destination_areas", "cpu_s", "peak_mb")
+
+
+def _headlines(name: str) -> tuple[str, ...]:
+    """What tells releases apart at a glance."""
+    who = ("segment", "algorithm", "k", "protect") if name == "cross" else ("algorithm", "k", "status", "verifier")
+    return (*who, *(figure.name for figure in _headed() if figure.headline))
+
+
+def _headed() -> list[Figure]:
+    return [figure for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
 
 
 def _cell(column: str, value: Any) -> str:

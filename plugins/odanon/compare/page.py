@@ -9,6 +9,7 @@ import pandas as pd
 
 from odanon.compare.plan import EVERYBODY, NOT_VERIFIED, Case, Plan
 from odanon.geo.ownfiles import read_outlines
+from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles
 from odanon.reconstruct.profile import time_profile
 from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spread_column
@@ -33,7 +34,7 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
     tables = {case.label: _Read.of(plan, case, placed, [*loaded.matrices]) for case in finished}
     facts: dict[str, Any] = {
         "map_k": int(map_k),
-        "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} of {loaded.tree.n_leaves:,} tiles",
+        "byline": f"{plan.table.path.name} · hierarchy {loaded.tree.kind} {_extent_of(loaded.tree)}",
         "summary": _summary(compared, loaded) + _read_as(tables),
         "bins": _bin_names(loaded),
         "labels": _bin_labels(_bin_names(loaded), plan.table.zone.key),
@@ -44,6 +45,12 @@ def comparison_page(plan: Plan, compared: pd.DataFrame, loaded: Loaded) -> str:
     first = plan.cases[0]
     main = compared[(compared["segment"] == EVERYBODY) & (compared["unit"] == first.unit)]
     return render_comparison(f"Anonymising {plan.table.path.stem}", compared, main, releases, profiles, facts)
+
+
+def _extent_of(tree: Hierarchy) -> str:
+    """How many tiles there are, and of how many the rows know; sizes of areas count all."""
+    known, every = tree.n_leaves, int(tree.n_tiles.max())
+    return f"of {known:,} tiles" if known == every else f"of {every:,} tiles, {known:,} of them with trips"
 
 
 def _is_shown(plan: Plan, case: Case) -> bool:

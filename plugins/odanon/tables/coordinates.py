@@ -1,6 +1,8 @@
 """Pairs of columns that say where a trip starts or ends: degrees or metres, in the right order."""
 
 import re
+from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,15 @@ def pair_of(option: str, text: str) -> tuple[str, str]:
     if len(parts) != 2 or not all(parts):
         raise OdanonError(f"{option} {text}: name one column of tiles, or two of coordinates as lat,lon")
     return parts[0], parts[1]
+
+
+def whereabouts(names: tuple[str, str], first: Sequence[float], second: Sequence[float]) -> str:
+    """Where degrees lie in whole numbers, if neither their size nor the names of their columns say which is the latitude; else nothing."""
+    named = (_LAT.search(names[0]) or _LON.search(names[0])) and (_LAT.search(names[1]) or _LON.search(names[1]))
+    if named or not first or not second or max(map(abs, (*first, *second))) > 90:
+        return ""
+    lat, lon = round(median(first)), round(median(second))
+    return f"{abs(lat)}° {'north' if lat >= 0 else 'south'}, {abs(lon)}° {'east' if lon >= 0 else 'west'}"
 
 
 def placed(

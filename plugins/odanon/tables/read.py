@@ -131,7 +131,7 @@ class TableInput:
 
     def _by_time(self, rows: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
         bins = rows["time"].nunique()
-        if bins > _MOST_BINS:
+        if bins > _MOST_BINS or (bins > 1 and self._time_format is not None and not _on_the_quarter(rows["time"])):
             raise OdanonError(
                 f"{self.path}: column {self.time!r} has {bins:,} different values, and each would be a time bin; cut instants into"
                 " longer ones with --bin, such as --bin 1h"
@@ -278,6 +278,8 @@ class TableInput:
             return rows
         named = ", ".join(f"{self._told(name)}: {count:,}" for name, count in lacking.items())
         keep = rows.notna().all(axis="columns")
+        if broken := int(rows[~keep].isna().all(axis="columns").sum()) if self.seen.is_text else 0:
+            named += f"; {broken:,} have none of these, as rows with too few or too many fields"
         left_out = f"{len(rows) - int(keep.sum()):,} of {len(rows):,} rows"
         what = f"{self.path}: {left_out} have no usable value ({named})"
         if not self.drop_missing:
@@ -360,6 +362,11 @@ class TableInput:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
         time = None if times is None else "time"
         return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight, time=time, times=times)
+
+
+def _on_the_quarter(instants: pd.Series) -> bool:
+    """Whether instants may be names of bins, and are not when somebody set out."""
+    return bool((instants.dt.floor("15min") == instants).all())
 
 
 def _bin_names(labels: pd.Series) -> pd.Series:

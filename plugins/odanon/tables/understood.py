@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from odanon.errors import OdanonError
 from odanon.hierarchies.named import USUAL
 from odanon.tables.columns import Progress as RowsRead
-from odanon.tables.coordinates import pair_of
+from odanon.tables.coordinates import pair_of, whereabouts
 from odanon.tables.guess import Guess, guess, person_column
 from odanon.tables.look import Seen
 from odanon.tables.read import TableInput
@@ -39,6 +39,8 @@ def with_ends(table: TableInput, console: Console) -> TableInput:
         told(console, f"{table.path.name}: {', '.join(seen.notes)}")
     if table.time is not None and table.time in seen.names and table.timezone is None and not _zoned(seen, table.time):
         told(console, f"times in {table.time!r} say no offset and are taken as UTC; name their zone with --timezone")
+    if where := _where(table):
+        told(console, where)
     unnamed = [side for side in _ENDS if getattr(table, side) == side and side not in seen.names]
     if not unnamed:
         return table
@@ -47,6 +49,17 @@ def with_ends(table: TableInput, console: Console) -> TableInput:
     for side, column in sides.items():
         told(console, f"{side}: {column}, by its name; another one is named with --{side}")
     return replace(table, **sides)
+
+
+def _where(table: TableInput) -> str:
+    """Where the first rows lie, of columns of degrees that may be swapped for all that is known of them."""
+    if table.crs is not None or table.origin in table.seen.names or "," not in table.origin:
+        return ""
+    pair = pair_of("--origin", table.origin)
+    first, second = (table.seen.numbers(table.seen.find(name, "--origin")) or [] for name in pair)
+    place = whereabouts(pair, first, second)
+    swapped = shlex.quote(f"{pair[1]},{pair[0]}")
+    return place and f"trips start around {place}; if that is the wrong place, write --origin {swapped}"
 
 
 def refuse_uncounted(table: TableInput, unit: str) -> None:

@@ -1,9 +1,11 @@
 """What `odanon anonymize` and `odanon compare` print of a figure is what the figure declares, whoever measures it."""
 
+from functools import partial
 from math import nan
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from odanon.commands import anonymize, compare
 from odanon.metrics.declared import every_figure
@@ -55,6 +57,20 @@ def test_figures_with_a_symbol_are_columns_when_they_are_known(capsys: pytest.Ca
     assert head.split() == ["algorithm", "k", "status", "Gbar", "detour", "cpu_s"]
     assert first.split() == ["atg-joint", "5", "done", "10.84", "12.5", "%", "0.25"]
     assert second.split() == ["odkanon", "5", "refused", "–", "–", "–"]
+
+
+@pytest.mark.parametrize(("width", "whole"), [(400, True), (100, False)])
+def test_a_terminal_without_room_gets_headlines_and_where_the_rest_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, whole: bool
+) -> None:
+    monkeypatch.setattr(compare, "Console", partial(Console, force_terminal=True, color_system=None))
+    monkeypatch.setenv("COLUMNS", str(width))
+    row = {"algorithm": "atg-joint", "k": 5, "status": "done", **dict.fromkeys(every_figure(), 1.5)}
+    compare._print_tables({"comparison": pd.DataFrame([{**row, "detour": 0.125, "GDM": 3.0}])})
+    told = lines(capsys)
+    assert "Gbar" in told[0]
+    assert "detour" in told[0]
+    assert ("GDM" in told[0], "all columns are in comparison.csv" in told) == (whole, not whole)
 
 
 def test_no_column_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,35 @@ def test_coordinates_that_are_no_degrees_are_asked_about(here: Path) -> None:
     assert "  ? " not in shown("trips.csv", "--crs", "EPSG:2154")
 
 
+def test_degrees_of_columns_that_do_not_say_which_they_are_are_placed_for_people(
+    trips: pd.DataFrame, here: Path
+) -> None:
+    places = {name: [h3.cell_to_latlng(cell)[at] for cell in trips[column]] for name, column, at in PLACES}
+    pd.DataFrame({"user_id": trips["user_id"], **places}).to_csv("od.csv", index=False)
+
+    def told(first: str, second: str) -> str:
+        ends = ["--origin", f"{first}1,{second}1", "--destination", f"{first}2,{second}2", "--person", "user_id"]
+        done = RUN.invoke(
+            cli.main,
+            ["anonymize", "od.csv", *ends, "--resolution", "8", "--out", f"{first}{second}"],
+            catch_exceptions=False,
+        )
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    swapped = "trips start around 5° north, 46° east; if that is the wrong place, write --origin b1,a1"
+    assert swapped in told("a", "b")
+    assert "trips start around 46° north, 5° east" in told("b", "a")
+    assert "trips start around" not in told("lat", "lon")
+
+
+PLACES = [
+    (f"{name}{end}", column, at)
+    for end, column in ((1, "from"), (2, "to"))
+    for name, at in (("a", 1), ("b", 0), ("lat", 0), ("lon", 1))
+]
+
+
 def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here: Path) -> None:
     trips.assign(w=1.5).to_csv("od.csv", index=False, sep="|")
     said = (

@@ -125,6 +125,8 @@ def test_a_case_that_ends_after_its_release_was_written_leaves_none(
     assert not planned.release(planned.cases[0]).exists()
     page = comparison_page(planned, compared, table.load())
     assert ("timed out: no result within 300 s" in page) is late
+    tree = table.load().tree  # areas count all cells in them, of which the rows know a few
+    assert f"hierarchy h3 of {tree.n_tiles.max():,} tiles, {tree.n_leaves} of them with trips" in page
 
 
 def test_the_command_writes_the_tidy_table(table: TableInput, tmp_path: Path) -> None:

@@ -257,7 +257,10 @@ def test_rows_without_a_value_are_counted_and_left_out_if_so_asked(
     with path.open("a") as file:
         file.write("a row with, too few fields\n")
     sentence = refusal(path, **COORDINATES)
-    assert "5 of 41 rows have no usable value (o_lat,o_lon: 2, d_lat,d_lon: 1, user: 3, number: 3)" in sentence
+    assert (
+        "5 of 41 rows have no usable value (o_lat,o_lon: 2, d_lat,d_lon: 1, user: 3, number: 3; 1 have none of these, as rows with too few or too many fields)"
+        in sentence
+    )
     assert "leave them out with --drop-missing" in sentence
     kept = [row for at, row in enumerate(expected(trips)) if at not in (1, 2, 3, 4)]
     assert read(path, drop_missing=True) == kept

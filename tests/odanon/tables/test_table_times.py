@@ -164,9 +164,18 @@ def test_mistakes_get_a_sentence(tmp_path: Path, times: list[str], options: dict
 
 
 def test_raw_instants_are_not_one_matrix_each(tmp_path: Path) -> None:
-    seconds = (pd.Timestamp("2026-03-02") + pd.to_timedelta(np.arange(9000) * 7, unit="s")).astype(str)
-    with pytest.raises(OdanonError, match="has 9,000 different values, and each would be a time bin; cut instants"):
-        table(tmp_path, list(seconds), bin=None).load()
+    for moments, apart in ((9000, 7), (2, 7), (9000, 900)):
+        at = (pd.Timestamp("2026-03-02") + pd.to_timedelta(np.arange(moments) * apart, unit="s")).astype(str)
+        with pytest.raises(
+            OdanonError, match=f"has {moments:,} different values, and each would be a time bin; cut instants"
+        ):
+            table(tmp_path, list(at), bin=None, timezone="UTC").load()
+
+
+def test_instants_on_the_clock_may_be_bins(tmp_path: Path) -> None:
+    at = ["2026-03-02T08:00", "2026-03-02T08:15", "2026-03-02T08:15"]
+    found = table(tmp_path, at, bin=None).load().matrices
+    assert [od.volume for od in found.values()] == [1, 2]
 
 
 def test_names_of_bins_are_taken_as_they_are(tmp_path: Path) -> None:
