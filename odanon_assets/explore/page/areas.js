@@ -62,6 +62,7 @@
     byId("upload").value = "";
   });
   byId("areas-clear").addEventListener("click", () => replace([]));
+  byId("areas-between").addEventListener("click", () => byId("between").scrollIntoView());
 
   // --- list ---
   const row = (area, index, act) => {
@@ -97,7 +98,7 @@
     byId("area-list").replaceChildren(
       state.areas.length ? el("ol", { class: "areas" }, ...state.areas.map((area, i) => row(area, i, act))) : empty,
     );
-    for (const id of ["areas-geojson", "areas-clear"]) byId(id).disabled = !state.areas.length;
+    for (const id of ["areas-between", "areas-geojson", "areas-clear"]) byId(id).disabled = !state.areas.length;
   };
 
   // --- picture ---

@@ -198,6 +198,11 @@ def test_a_bad_file_is_answered_with_a_sentence_and_a_good_one_with_its_areas(lo
     page.until(f"({MATRIX}) === 1")
     assert page.run("document.querySelector('.areas input').value") == hostile
     assert hostile in page.text("#matrix")
+    below = "document.querySelector('#matrix .cell').getBoundingClientRect().bottom > innerHeight"
+    page.resize(1400, 700)
+    assert page.run(below)  # on a low screen the numbers are out of sight, and a button leads to them
+    page.press("#areas-between")
+    assert not page.run(below)
 
 
 def test_an_area_can_be_drawn_and_a_day_chosen_with_keys_alone(look):
