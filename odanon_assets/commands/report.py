@@ -9,10 +9,9 @@ import typer
 
 from odanon.errors import OdanonError
 from odanon.product.windows import window_of
-from odanon_assets.commands.shared import ProductName, find_product
+from odanon_assets.commands.shared import ProductName, find_product, has_file, store_of
 from odanon_assets.derived.reports import REPORT, report_copy
 from odanon_assets.lake.files import write_text
-from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Store
 
 PANEL = ("Stores", 3)
@@ -30,9 +29,8 @@ def report(
 
     For instance: `odanon report my-city --open`, or of one window `odanon report my-city --date 2026-03-02 --out report.html`.
     """
-    chosen = find_product(product)
-    store = open_store(chosen)
-    window = window_of(chosen, day.date()) if day is not None else _latest(store, product)
+    store = store_of(product)
+    window = _latest(store, product) if day is None else _window(product, day.date())
     release = store.released(product, window)
     if release is None:
         standing = store.standings(product).get(window.isoformat())
@@ -49,6 +47,11 @@ def report(
         webbrowser.open(path.absolute().as_uri())
     if out is None and not show:
         print(page)
+
+
+def _window(product: str, day: date) -> date:
+    """The first day of the window that holds a day, as the product's file says; by the day itself where there is none."""
+    return window_of(find_product(product), day) if has_file(product) else day
 
 
 def _latest(store: Store, product: str) -> date:

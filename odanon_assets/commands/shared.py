@@ -33,7 +33,7 @@ def find_product(name: str) -> Product:
 def store_of(product: str | None) -> Store:
     """The store that a product's file names; without a file, or a product, the embedded one."""
     ours = EmbeddedStore(default_root())
-    if product is None or (not _has_file(product) and ours.windows(product)):
+    if product is None or (not has_file(product) and ours.windows(product)):
         return ours
     return open_store(find_product(product))
 
@@ -43,6 +43,7 @@ def published(product: str, at: str | None) -> PublishedProduct:
     return Publications(store_of(product) if at is None else store_at(at))[product]
 
 
-def _has_file(product: str) -> bool:
+def has_file(product: str) -> bool:
+    """Whether a product file of this name lies here, be it broken."""
     folder = products_folder()
     return any(folder.glob("*.y*ml")) and product in claimed_names(folder)

@@ -146,6 +146,7 @@ def test_what_is_published_is_read_where_no_product_file_is(workspace: Path, tmp
     assert told == called("flow", "town", *files, "--month", "2026-03")
     assert called("export", "town", "--out", str(tmp_path / "out")).startswith("1 releases written")
     assert "9" in called("sql", "select count(*) as n from flows", "--product", "town")
+    assert called("report", "town") == called("report", "town", "--date", str(DAYS[0]))
     with pytest.raises(OdanonError, match="there is no published product 'city'; there is town"):
         called("flow", "city", *files, "--at", str(workspace / "data"))
     with pytest.raises(OdanonError, match="no product files"):
