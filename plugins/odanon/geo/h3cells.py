@@ -12,10 +12,10 @@ import pandas as pd
 from odanon.geo.arrays import FloatArray, ObjectArray
 
 CellArray = npt.NDArray[np.uint64]
-CodeArray = npt.NDArray[np.intp]
+CodeArray = npt.NDArray[np.int32]
 
 _MANY = 500_000  # points that are worth loading a compiler
-_CHUNK = 1 << 20  # points turned into Python floats at a time, which bounds memory
+_CHUNK = 1 << 20  # points at a time, which bounds memory
 _THREADS = 2
 # Of every odd resolution the lattice is turned against that of the even ones.
 _TURN = asin(sqrt(3 / 28))
@@ -28,16 +28,26 @@ def coded_cells(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[Code
     """A number for each point, and the names of the cells that numbers stand for."""
     from h3.api import basic_int
 
-    code, cells = _coded(lat.astype(np.float64, copy=False), lon.astype(np.float64, copy=False), resolution)
-    number, distinct = pd.factorize(cells)
-    names = np.array([basic_int.int_to_str(cell) for cell in distinct.tolist()], dtype=object)
-    return number[code], names
+    coded, numbers = _coded if len(lat) >= _MANY else _each, dict[int, int]()
+    codes = np.empty(len(lat), np.int32)
+    for at in range(0, len(lat), _CHUNK):
+        part = slice(at, at + _CHUNK)
+        code, cells = coded(
+            lat[part].astype(np.float64, copy=False), lon[part].astype(np.float64, copy=False), resolution
+        )
+        place, distinct = pd.factorize(cells)
+        number = np.array([numbers.setdefault(cell, len(numbers)) for cell in distinct.tolist()], np.int32)
+        codes[part] = number[place][code]
+    return codes, np.array([basic_int.int_to_str(cell) for cell in numbers], dtype=object)
 
 
-def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray, CellArray]:
+def _each(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[npt.NDArray[np.intp], CellArray]:
+    """The cell of each point as the library says."""
+    return np.arange(len(lat)), _by_the_library(lat, lon, resolution)
+
+
+def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[npt.NDArray[np.intp], CellArray]:
     """A number for each point, and its cell; several may have the same one."""
-    if len(lat) < _MANY:
-        return np.arange(len(lat)), _by_the_library(lat, lon, resolution)
     keys = _keys(lat, lon, resolution)
     code, distinct = pd.factorize(keys)
     first = np.empty(len(distinct), np.intp)
@@ -51,12 +61,8 @@ def _coded(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray
 def _by_the_library(lat: FloatArray, lon: FloatArray, resolution: int) -> CellArray:
     from h3.api import basic_int
 
-    cells = np.empty(len(lat), dtype=np.uint64)
-    for at in range(0, len(lat), _CHUNK):
-        part = slice(at, at + _CHUNK)
-        points = lat[part].tolist(), lon[part].tolist(), repeat(resolution)
-        cells[part] = np.fromiter(map(basic_int.latlng_to_cell, *points), np.uint64)
-    return cells
+    points = lat.tolist(), lon.tolist(), repeat(resolution)
+    return np.fromiter(map(basic_int.latlng_to_cell, *points), np.uint64, len(lat))
 
 
 def _keys(lat: FloatArray, lon: FloatArray, resolution: int) -> npt.NDArray[np.int64]:

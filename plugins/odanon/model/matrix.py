@@ -19,6 +19,7 @@ WEIGHT_UNIT = (
 MOST_TRIPS = 2**31  # of one row
 _MOST_VOLUME = 2**53  # of all rows together: whole numbers that every reader counts exactly
 _ONE_KEY_BITS, _INT32_BITS = 62, 32
+_CHUNK = 1 << 18  # rows that are looked at together
 _MOST_WEIGHT = 2.0**42  # of all rows together; sums of units fit in 64 bits
 
 
@@ -62,10 +63,10 @@ class ODMatrix:
         A missing `trips` or `person` column name (None) means one trip a row, or no ids. `time` names the column with the number
         of each row's bin among `times`.
         """
-        ids = None if person is None else _sorted_codes(rows[person])
-        if ids is not None and (ids < 0).any():
-            raise OdanonError(f"{int((ids < 0).sum())} OD rows have no person id; drop or repair them first")
-        counts = np.ones(len(rows), np.int64) if trips is None else rows[trips].to_numpy()
+        lacking = 0 if person is None else int(rows[person].isna().sum())
+        if lacking:
+            raise OdanonError(f"{lacking} OD rows have no person id; drop or repair them first")
+        counts = np.broadcast_to(np.int64(1), len(rows)) if trips is None else rows[trips].to_numpy()
         if not np.issubdtype(counts.dtype, np.integer) and not np.array_equal(counts, np.floor(counts)):
             raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
         if len(counts) and counts.min() < 0:
@@ -79,13 +80,13 @@ class ODMatrix:
             raise OdanonError(f"column {weight!r} holds weights that are negative or no numbers; repair those rows")
         if weights is not None and weights.sum() >= _MOST_WEIGHT:
             raise OdanonError(f"column {weight!r} adds up to more than 4 million million; give weights in larger units")
-        matrix = cls.from_arrays(
+        matrix = cls._of_keys(
             _ranks(rows[origin], origins),
             _ranks(rows[destination], destinations),
+            None if person is None else _sorted_codes(rows[person]),
+            None if time is None else _Key(rows[time].to_numpy(np.int32)),
             counts.astype(np.int64, copy=False),
-            ids,
             weights,
-            None if time is None else rows[time].to_numpy(np.int32),
             times,
         )
         return replace(matrix, ground=Ground.of(origins, destinations))
@@ -102,10 +103,32 @@ class ODMatrix:
         times: Times | None = None,
     ) -> "ODMatrix":
         """Sort, sum duplicates and drop empty rows."""
-        trips = np.asarray(trips)
-        keep = slice(None) if (trips > 0).all() else trips > 0
-        keys = [np.asarray(a)[keep] for a in (person, time, destination, origin) if a is not None]
-        found, totals, weights = _summed(keys, trips[keep], None if weight is None else np.asarray(weight)[keep])
+        return cls._of_keys(
+            _Key(np.asarray(origin)),
+            _Key(np.asarray(destination)),
+            None if person is None else _Key(np.asarray(person)),
+            None if time is None else _Key(np.asarray(time)),
+            np.asarray(trips),
+            None if weight is None else np.asarray(weight),
+            times,
+        )
+
+    @classmethod
+    def _of_keys(
+        cls,
+        origin: "_Key",
+        destination: "_Key",
+        person: "_Key | None",
+        time: "_Key | None",
+        trips: npt.NDArray[np.integer],
+        weight: npt.NDArray[np.floating] | None,
+        times: Times | None,
+    ) -> "ODMatrix":
+        keys = [key for key in (person, time, destination, origin) if key is not None]
+        if not (keep := trips > 0).all():
+            keys = [replace(key, codes=key.codes[keep]) for key in keys]
+            trips, weight = trips[keep], None if weight is None else weight[keep]
+        found, totals, weights = _summed(keys, trips, weight)
         return cls(
             origin=found[-1].astype(np.int32, copy=False),
             destination=found[-2].astype(np.int32, copy=False),
@@ -177,80 +200,119 @@ class ODMatrix:
         return int(self.trips.sum())
 
 
+@dataclass(frozen=True, eq=False)
+class _Key:
+    """A number on every row: its code or, of categories, what that stands for.
+
+    They are looked up some rows at a time, where they are needed: memory that is touched for the first time costs more than all else here.
+    """
+
+    codes: npt.NDArray[np.integer]
+    numbers: npt.NDArray[np.integer] | None = None
+
+    def of(self, rows: slice) -> npt.NDArray[np.integer]:
+        """The numbers of some rows."""
+        return self.codes[rows] if self.numbers is None else self.numbers[self.codes[rows]]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """No number is below or above these."""
+        every = self.codes if self.numbers is None else self.numbers
+        return int(every.min(initial=0)), int(every.max(initial=0))
+
+
 def _summed(
-    keys: list[npt.NDArray], trips: npt.NDArray, weights: npt.NDArray | None
+    keys: list[_Key], trips: npt.NDArray, weights: npt.NDArray | None
 ) -> tuple[list[npt.NDArray], npt.NDArray, npt.NDArray | None]:
     """The distinct rows of keys in order, the last key first, with the sums of what goes with them."""
-    bits = [int(key.max(initial=0)).bit_length() for key in keys]
-    joined = _joined(keys, bits)
-    if joined is None:
-        order = np.lexsort(keys)
-        keys = [key[order] for key in keys]
-        starts = _starts(keys)
-        found = [key[starts] for key in keys]
+    ranges = [key.range for key in keys]
+    bits = [most.bit_length() for _, most in ranges]
+    if sum(bits) > _ONE_KEY_BITS or min(ranges)[0] < 0:
+        found = [key.of(slice(None)) for key in keys]
+        order = np.lexsort(found)
+        found = [key[order] for key in found]
+        starts = np.flatnonzero(_fresh(found))
+        found = [key[starts] for key in found]
     elif weights is None and (trips == 1).all():  # a row a trip: nothing has to follow the keys
+        joined = _joined(keys, bits)
         joined.sort()
-        starts = _starts([joined])
-        return _apart(joined[starts], bits), np.diff(np.append(starts, len(joined))), None
+        fresh = _fresh([joined])
+        return _apart(joined, fresh, bits), _lengths(fresh), None
     else:  # weights add up in the order of the rows, whatever lies between them
+        joined = _joined(keys, bits)
         order = np.argsort(joined, kind=None if weights is None else "stable")
         joined = joined[order]
-        starts = _starts([joined])
-        found = _apart(joined[starts], bits)
+        fresh = _fresh([joined])
+        found, starts = _apart(joined, fresh, bits), np.flatnonzero(fresh)
     return found, _totals(trips[order], starts), None if weights is None else _totals(weights[order], starts)
 
 
-def _joined(keys: list[npt.NDArray], bits: list[int]) -> npt.NDArray[np.int64] | None:
-    """One number a row that sorts as the keys do, the last first; None where it does not fit."""
-    if sum(bits) > _ONE_KEY_BITS or any(key.min(initial=0) < 0 for key in keys):
-        return None
-    joined = np.zeros(len(keys[0]), np.int64)
-    for key, width in zip(reversed(keys), reversed(bits), strict=True):
-        joined <<= width
-        np.bitwise_or(joined, key, out=joined, dtype=np.int64, casting="unsafe")
+def _chunks(rows: int) -> list[slice]:
+    return [slice(at, at + _CHUNK) for at in range(0, rows, _CHUNK)]
+
+
+def _joined(keys: list[_Key], bits: list[int]) -> npt.NDArray[np.int64]:
+    """One number a row that sorts as the keys do, the last first."""
+    joined = np.empty(len(keys[0].codes), np.int64)
+    for rows in _chunks(len(joined)):
+        part = joined[rows]
+        part[:] = keys[-1].of(rows)
+        for key, width in zip(keys[-2::-1], bits[-2::-1], strict=True):
+            part <<= width
+            np.bitwise_or(part, key.of(rows), out=part, dtype=np.int64, casting="unsafe")
     return joined
 
 
-def _apart(joined: npt.NDArray[np.int64], bits: list[int]) -> list[npt.NDArray]:
-    """The keys of joined numbers, which are used up: memory that is touched for the first time costs more than all else here."""
-    keys, part = [], np.empty_like(joined)
-    for width in bits:
-        np.bitwise_and(joined, (1 << width) - 1, out=part)
-        keys.append(part.astype(np.int32 if width < _INT32_BITS else np.int64))
-        joined >>= width
+def _apart(joined: npt.NDArray[np.int64], fresh: npt.NDArray[np.bool_], bits: list[int]) -> list[npt.NDArray]:
+    """The keys of those of the joined numbers that are fresh; the first lies where the numbers were, which are used up."""
+    rows, end = int(np.count_nonzero(fresh)), 0
+    keys = [joined[:rows], *(np.empty(rows, np.int32 if width < _INT32_BITS else np.int64) for width in bits[1:])]
+    for chunk in _chunks(len(joined)):
+        part = joined[chunk][fresh[chunk]]
+        start, end = end, end + len(part)
+        for key, width in zip(keys, bits, strict=True):
+            key[start:end] = part & ((1 << width) - 1)
+            part >>= width
     return keys
 
 
-def _starts(keys: list[npt.NDArray]) -> npt.NDArray[np.int64]:
-    """Where a row differs from the one before."""
+def _fresh(keys: list[npt.NDArray]) -> npt.NDArray[np.bool_]:
+    """Whether a row differs from the one before."""
     fresh = np.ones(len(keys[0]), dtype=bool)
     fresh[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-    return np.flatnonzero(fresh)
+    return fresh
+
+
+def _lengths(fresh: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """How many rows each fresh one begins."""
+    starts = np.flatnonzero(fresh)
+    for chunk in _chunks(len(starts)):
+        starts[chunk] = np.diff(starts[chunk.start : chunk.stop + 1], append=len(fresh))[: chunk.stop - chunk.start]
+    return starts
 
 
 def _totals(values: npt.NDArray, starts: npt.NDArray[np.int64]) -> npt.NDArray:
     return np.add.reduceat(values, starts) if len(starts) else values[:0]
 
 
-def _sorted_codes(ids: pd.Series) -> npt.NDArray[np.int64]:
-    """A number for every distinct value, in their order; -1 where there is none."""
+def _sorted_codes(ids: pd.Series) -> _Key:
+    """A number for every distinct value, in their order."""
     if isinstance(ids.dtype, pd.CategoricalDtype):
-        return _of_categories(ids, lambda names: pd.factorize(pd.Series(names), sort=True)[0])
-    return pd.factorize(ids, sort=True)[0].astype(np.int64)
+        return _of_categories(ids.array, lambda names: pd.factorize(pd.Series(names), sort=True)[0])
+    return _Key(pd.factorize(ids, sort=True)[0])
 
 
-def _ranks(labels: pd.Series, tree: Hierarchy) -> npt.NDArray[np.integer]:
+def _ranks(labels: pd.Series, tree: Hierarchy) -> _Key:
     if isinstance(labels.dtype, pd.CategoricalDtype) and not labels.hasnans:
-        return _of_categories(labels, tree.ranks)
-    return tree.ranks(labels.to_numpy())  # which tells missing ones
+        return _of_categories(labels.array, tree.ranks)
+    return _Key(tree.ranks(labels.to_numpy()))  # which tells missing ones
 
 
-def _of_categories(column: pd.Series, number: Callable[[npt.NDArray], npt.NDArray]) -> npt.NDArray[np.int64]:
-    """The number of every row's category, each asked for once and only if a row has it; -1 where there is none."""
-    codes, names = column.cat.codes.to_numpy(), column.cat.categories.to_numpy(object)
-    there = np.zeros(len(names) + 1, dtype=bool)
-    there[codes] = True  # of -1 the last
-    there[-1] = False
-    numbers = np.full(len(there), -1, np.int64)
-    numbers[there] = number(names[there[:-1]])
-    return numbers[codes]
+def _of_categories(column: pd.Categorical, number: Callable[[npt.NDArray], npt.NDArray]) -> _Key:
+    """The number of every row's category, each asked for once and only if a row has it."""
+    names = column.categories.to_numpy(object)
+    there = np.zeros(len(names), dtype=bool)
+    there[column.codes] = True
+    numbers = np.zeros(len(names), np.int64)
+    numbers[there] = number(names[there])
+    return _Key(column.codes, numbers)

@@ -59,7 +59,7 @@ def distinct_labels(labels: Any) -> ObjectArray:
 
 def on_earth(lat: FloatArray, lon: FloatArray) -> npt.NDArray[np.bool_]:
     """Which coordinate pairs are finite and in range."""
-    return (np.abs(lat) <= 90) & (np.abs(lon) <= 180)
+    return (lat >= -90) & (lat <= 90) & (lon >= -180) & (lon <= 180)
 
 
 def known(names: ObjectArray, labels: Any, what: str) -> npt.NDArray[np.int64]:

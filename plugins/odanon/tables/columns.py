@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +18,12 @@ from odanon.reading.batches import Column, Job, read
 from odanon.reading.child.columns import MARKS, schema_of
 from odanon.tables.look import Seen
 
+IntArray = npt.NDArray[np.int32]
 Progress = Callable[[int, int], None]  # rows so far, and about how many there are
 _MOST_PARTS = 8  # processes that read one file
 _FLOATS = r"^-?\d+\.0$"
+_MORE_ROWS = 1.25  # than the beginning of a file lets expect
+_NONE = np.array([-1], np.int32)
 
 
 @dataclass(frozen=True)
@@ -41,18 +45,20 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
     told = replace(seen.dialect, names=None if seen.dialect.names is None else names)
     job = Job([str(seen.path)], "file", list(wanted), clock.zone, clock.format, told)
     try:
-        table = _read_parts(seen, job, progress)
+        columns = _read_parts(seen, job, progress)
     except OdanonError as error:
         raise OdanonError(f"{seen.path}: {error}") from None
-    if not table.num_rows:
+    if not next(iter(columns.values())).rows:
         raise OdanonError(f"{seen.path} has no rows; give a table of trips or flows")
-    found = {name: _series(column) for name, column in zip(table.column_names, table.columns, strict=True)}
-    return pd.DataFrame(found, copy=False)
+    return pd.DataFrame({name: column.series() for name, column in columns.items()}, copy=False)
 
 
-def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> pa.Table:
-    """All rows in their order; large files are read in parts at the same time, each under one dictionary by who reads it."""
-    schema, done, counting = schema_of([asdict(column) for column in job.columns]), 0, threading.Lock()
+def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> dict[str, "_Growing"]:
+    """All rows in their order; large files are read in parts at the same time."""
+    spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
+    room = int(seen.rows / len(spans) * _MORE_ROWS) + 1
+    columns = {kind.name: _Growing(kind.type, len(spans), room) for kind in schema_of([*map(asdict, job.columns)])}
+    done, counting = 0, threading.Lock()
 
     def told(rows: int) -> None:
         nonlocal done
@@ -61,46 +67,118 @@ def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> pa.Table:
             if progress is not None:
                 progress(done, max(done, seen.rows))
 
-    def part(job: Job) -> pa.Table:
-        found = []
-        for batch in read(job, own=True):
-            found.append(batch)
+    def read_part(part: int) -> None:
+        span = spans[part] if len(spans) > 1 else None
+        skip = 0 if part else job.dialect.skip  # the header is in the first part
+        for batch in read(replace(job, span=span, dialect=replace(job.dialect, skip=skip)), own=True):
+            for name, column in columns.items():
+                column.add(part, batch.column(name))
             told(batch.num_rows)
-        return _one_dictionary(pa.Table.from_batches(found, schema))
+        for column in columns.values():
+            column.join(part)
 
-    spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
-    if len(spans) == 1:
-        return part(job).combine_chunks()
-    later = replace(job, dialect=replace(job.dialect, skip=0))  # the header is in the first part
-    jobs = [replace(job if at == 0 else later, span=span) for at, span in enumerate(spans)]
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        return pa.concat_tables(pool.map(part, jobs)).unify_dictionaries().combine_chunks()
+    with ThreadPoolExecutor(len(spans)) as pool:
+        list(pool.map(read_part, range(len(spans))))
+    return columns
 
 
-def _one_dictionary(table: pa.Table) -> pa.Table:
-    """The table with one chunk a dictionary; of the other columns nothing is copied."""
-    columns = table.unify_dictionaries().columns
-    return pa.table(
-        [column.combine_chunks() if pa.types.is_dictionary(column.type) else column for column in columns],
-        schema=table.schema,
-    )
+class _Growing:
+    """A column while it is read, part by part: numbers, instants, or texts as places in the dictionaries of batches.
+
+    It is written where it stays: memory that is touched for the first time costs more than all that is done there, and what is
+    only asked for, as the room of a part is, costs nothing.
+    """
+
+    def __init__(self, kind: pa.DataType, parts: int, room: int) -> None:
+        self._kind, self._room = kind, room
+        self._values = np.empty(parts * room, _numbers(kind))
+        self._written = [0] * parts
+        self._beyond: list[list[npt.NDArray]] = [[] for _ in range(parts)]  # what a part has more than was expected
+        self._lengths: list[list[int]] = [[] for _ in range(parts)]  # of batches of texts
+        self._dictionaries: list[list[pa.Array]] = [[] for _ in range(parts)]
+        self._joined: list[tuple[pa.Array, list[IntArray]]] = [(pa.nulls(0, pa.large_string()), [])] * parts
+
+    @property
+    def rows(self) -> int:
+        return sum(self._written) + sum(len(values) for more in self._beyond for values in more)
+
+    def add(self, part: int, column: pa.Array) -> None:
+        """The next rows of a part."""
+        if pa.types.is_dictionary(self._kind):
+            self._lengths[part].append(len(column))
+            self._dictionaries[part].append(column.dictionary)
+            column = _places(column.indices)
+        elif pa.types.is_timestamp(self._kind):
+            column = column.view(pa.int64())
+            column = column.fill_null(pd.NaT.value) if column.null_count else column
+        start = self._written[part]
+        if start + len(column) > self._room or self._beyond[part]:
+            self._beyond[part].append(column.to_numpy(zero_copy_only=False))
+        else:
+            self._values[part * self._room + start :][: len(column)] = column.to_numpy(zero_copy_only=False)
+            self._written[part] += len(column)
+
+    def join(self, part: int) -> None:
+        """Make one of the dictionaries of a part, now that it has all its rows."""
+        self._joined[part] = _together(self._dictionaries[part])
+        self._dictionaries[part].clear()
+
+    def series(self) -> pd.Series:
+        values = self._whole()
+        if pa.types.is_dictionary(self._kind):
+            return self._labels(values)
+        if pa.types.is_timestamp(self._kind):
+            utc = pd.DatetimeTZDtype("us", "UTC")
+            return pd.Series(pd.DatetimeIndex(values, dtype=utc, copy=False), copy=False)
+        return pd.Series(values, copy=False)
+
+    def _whole(self) -> npt.NDArray:
+        """The rows of all parts, one part behind the other."""
+        written = [self._values[part * self._room :][:rows] for part, rows in enumerate(self._written)]
+        if any(self._beyond):
+            return np.concatenate(
+                [each for first, more in zip(written, self._beyond, strict=True) for each in (first, *more)]
+            )
+        end = 0
+        for each in written:
+            start, end = end, end + len(each)
+            self._values[start:end] = each
+        return self._values[:end]
+
+    def _labels(self, places: IntArray) -> pd.Series:
+        """Texts as categories, given the place of every row in the dictionary of its batch."""
+        names, of_part = _together([names for names, _ in self._joined])
+        end = 0
+        for lengths, (_, of_batch), number in zip(self._lengths, self._joined, of_part, strict=True):
+            for rows, own in zip(lengths, of_batch, strict=True):
+                start, end = end, end + rows
+                places[start:end] = np.append(number[own], _NONE)[places[start:end]]
+        return pd.Series(pd.Categorical.from_codes(places, pd.Index(names.to_pandas()), validate=False), copy=False)
+
+
+def _numbers(kind: pa.DataType) -> npt.DTypeLike:
+    """What a column is written as while it grows."""
+    if pa.types.is_dictionary(kind):
+        return np.int32
+    return np.int64 if pa.types.is_timestamp(kind) else kind.to_pandas_dtype()
+
+
+def _places(indices: pa.Array) -> pa.Array:
+    """Places in a dictionary, -1 where there is no value."""
+    return indices.fill_null(-1) if indices.null_count else indices
+
+
+def _together(dictionaries: list[pa.Array]) -> tuple[pa.Array, list[IntArray]]:
+    """The distinct entries of some dictionaries, and for every entry of each its place among them."""
+    encoded = pa.chunked_array(dictionaries, pa.large_string()).dictionary_encode()  # without empty ones
+    names = encoded.chunk(0).dictionary if encoded.num_chunks else pa.nulls(0, pa.large_string())
+    places = [_NONE[:0], *(_places(chunk.indices).to_numpy() for chunk in encoded.chunks)]
+    return names, np.split(np.concatenate(places), np.cumsum([len(own) for own in dictionaries])[:-1])
 
 
 def mark(column: Column) -> str:
     """The name of the mark beside a column of ids or times."""
     return column.name + MARKS[column.kind]
-
-
-def _series(column: pa.ChunkedArray) -> pd.Series:
-    if not pa.types.is_dictionary(column.type):
-        return column.to_pandas()
-    if not column.num_chunks:
-        return pd.Series(pd.Categorical([]))
-    whole = column.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0)
-    codes = (whole.indices.fill_null(-1) if whole.null_count else whole.indices).to_numpy()
-    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(whole.dictionary.to_pandas()), validate=False))
 
 
 def whole_labels(labels: pd.Series) -> pd.Series:

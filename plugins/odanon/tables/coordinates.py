@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.arrays import FloatArray
@@ -49,8 +50,7 @@ def placed(
         if _LAT.search(names[0]) and _LON.search(names[1]):
             raise OdanonError(f"{option} {','.join(names)}: with --crs {crs} the columns are x,y; write {swap}")
         return _from_metres(option, names, first, second, crs)
-    y, x = np.abs(first[given]), np.abs(second[given])
-    if given.any() and ((y > 180) | (x > 360)).mean() > _MOST:
+    if given.any() and _share(_beyond(first, 180) | _beyond(second, 360), given) > _MOST:
         raise OdanonError(
             f"{option} {','.join(names)}: these are no degrees but metres or feet of a projected system; name it and the columns"
             f" x,y, such as --crs EPSG:2154 {option} x,y"
@@ -59,11 +59,19 @@ def placed(
         raise OdanonError(f"{option} {','.join(names)}: latitude comes first; write {swap}")
     if not given.any():
         return first, second
-    if ((y > 90) & (x <= 90)).mean() > _MOST:
+    if _share(_beyond(first, 90) & ~_beyond(second, 90), given) > _MOST:
         raise OdanonError(f"{option} {','.join(names)}: latitude and longitude are swapped; write {swap}")
     if crs is None or _known(crs).equals("EPSG:4326"):
         return first, second
     return to_degrees(second, first, crs)
+
+
+def _beyond(values: FloatArray, most: float) -> npt.NDArray[np.bool_]:
+    return (values > most) | (values < -most)
+
+
+def _share(which: npt.NDArray[np.bool_], given: npt.NDArray[np.bool_]) -> float:
+    return float(np.count_nonzero(which & given) / np.count_nonzero(given))
 
 
 def _known(crs: str) -> Any:

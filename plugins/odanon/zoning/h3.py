@@ -34,13 +34,16 @@ class H3Zoning:
         codes, names = self.coded(lat, lon)
         return np.array([*names, None], dtype=object)[codes]
 
-    def coded(self, lat: npt.NDArray, lon: npt.NDArray) -> tuple[npt.NDArray[np.intp], ObjectArray]:
+    def coded(self, lat: npt.NDArray, lon: npt.NDArray) -> tuple[npt.NDArray[np.int32], ObjectArray]:
         """The same as a number for each point, -1 for None, and the names that numbers stand for."""
         lat, lon = np.asarray(lat, np.float64), np.asarray(lon, np.float64)
-        usable = np.flatnonzero(on_earth(lat, lon))
+        there = on_earth(lat, lon)
+        if self._area is None and there.all():
+            return coded_cells(lat, lon, self.resolution)
+        usable = np.flatnonzero(there)
         if self._area is not None:
             usable = usable[inside(self._area, lat[usable], lon[usable])]
-        codes = np.full(len(lat), -1)
+        codes = np.full(len(lat), -1, np.int32)
         codes[usable], names = coded_cells(lat[usable], lon[usable], self.resolution)
         return codes, names
 

@@ -27,7 +27,7 @@ def test_sums_are_those_of_plain_groups(table: list[tuple[str, str, str, int]], 
     keys = [key * 2**30 for key in keys] if large else keys
     trips = np.array([1 if kind == "a row a trip" else row[3] + 1 for row in table], np.int64)
     weights = trips / 3 if kind == "weights" else None
-    found, totals, weighed = matrix._summed(keys, trips, weights)
+    found, totals, weighed = matrix._summed([*map(matrix._Key, keys)], trips, weights)
     frame = pd.DataFrame({"a": keys[0], "b": keys[1], "c": keys[2], "trips": trips, "weight": trips / 3})
     plain = frame.groupby(["c", "b", "a"], as_index=False)[["trips", "weight"]].sum()
     for key, name in zip(found, "abc", strict=True):
@@ -41,7 +41,7 @@ def test_weights_add_up_in_the_order_of_the_rows() -> None:
     """Whatever rows of other pairs lie between them: floating sums depend on it."""
     weights = np.array([1e16, 5.0, 1.0, -1e16])
     keys = [np.zeros(4, np.int64), np.array([1, 0, 1, 1])]
-    (_, _, weighed) = matrix._summed(keys, np.ones(4, np.int64), weights)
+    (_, _, weighed) = matrix._summed([*map(matrix._Key, keys)], np.ones(4, np.int64), weights)
     assert weighed is not None
     assert weighed.tolist() == [5.0, np.add.reduceat(weights[[0, 2, 3]], [0])[0]]
 

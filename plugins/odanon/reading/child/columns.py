@@ -2,7 +2,7 @@
 
 import re
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, an
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
 _FEW = 64  # values that tell how a column writes its numbers
+_HOUR, _SHORT = timedelta(hours=1), timedelta(days=366)
 _USUAL = Dialect()
 
 
@@ -131,13 +132,30 @@ class Converter:
         there = wall.is_valid()
         if self._zone is None:
             return wall.cast(pa.int64()).cast(TIME), there
-        with suppress(pa.ArrowInvalid):  # of most batches every time is shown once
-            return pc.assume_timezone(wall, self._zone).cast(TIME), _all_false(len(wall))
+        offset = _one_offset(wall, self._zone)
+        if offset is not None:
+            return pc.subtract(wall, offset).cast(pa.int64()).cast(TIME), _all_false(len(wall))
         early, late = (
             pc.assume_timezone(wall, self._zone, ambiguous=side, nonexistent=side).cast(TIME)
             for side in ("earliest", "latest")
         )
         return early, pc.and_(there, pc.fill_null(pc.not_equal(early, late), False))
+
+
+def _one_offset(wall: pa.Array, zone: str) -> pa.Scalar | None:
+    """How far a zone is ahead of UTC at all of these times, None where that changes or a clock shows an hour twice or never.
+
+    The hours from the first to the last are asked instead of every time: no zone has changed twice within an hour.
+    """
+    ends = pc.min_max(wall)
+    first, last = ends["min"].as_py(), ends["max"].as_py()
+    if first is None or last - first > _SHORT:
+        return None
+    hours = pa.array([first + n * _HOUR for n in range((last - first) // _HOUR + 1)] + [last], _WALL)
+    with suppress(pa.ArrowInvalid):
+        ahead = pc.subtract(hours, pc.assume_timezone(hours, zone).cast(pa.int64()).cast(_WALL)).unique()
+        return ahead[0] if len(ahead) == 1 else None
+    return None
 
 
 def _has_offset(texts: pa.Array) -> bool:

@@ -115,7 +115,10 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
             pa.PythonFile(_Joined(first, source), "r"),
             pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False, **options),
             pyarrow.csv.ParseOptions(
-                delimiter=dialect.delimiter, newlines_in_values=not lines, invalid_row_handler=skip
+                delimiter=dialect.delimiter,
+                quote_char=False if lines else '"',
+                newlines_in_values=not lines,
+                invalid_row_handler=skip,
             ),
             pyarrow.csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, pa.binary()), strings_can_be_null=True
