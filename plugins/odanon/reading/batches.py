@@ -126,9 +126,14 @@ def _rows_until_refusal(job: Job) -> Generator[pa.RecordBatch, None, dict[str, A
 
 
 def _environment() -> dict[str, str]:
-    """What the child may know of ours: not the key, and that it should ask the system for memory, which limits it."""
+    """What the child may know of ours: not the key, that it should ask the system for memory, which limits it, and keep what it has."""
     known = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
-    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+    memory = {
+        "MALLOC_ARENA_MAX": "2",
+        "MALLOC_MMAP_THRESHOLD_": str(64 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+    }
+    return known | {"ARROW_DEFAULT_MEMORY_POOL": "system"} | memory
 
 
 _READER = Standby("odanon.reading.child", _environment)

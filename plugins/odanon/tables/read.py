@@ -117,7 +117,7 @@ class TableInput:
                 raise OdanonError(f"{asked} time and no column tells it; name one with --time")
             return {None: self._matrix(rows, tree)}
         if self.bin is not None:
-            found = cut(rows["time"], self.zone, parse_bins("--bin", self.bin), str(self.path))
+            found = cut(rows.pop("time"), self.zone, parse_bins("--bin", self.bin), str(self.path))
             number, times = found.number, found.times
         elif self.adaptive:
             number, times = column_bins(rows["time"], str(self.path))

@@ -52,6 +52,17 @@ def test_the_fast_way_gives_the_cells_of_the_library(resolution: int, monkeypatc
     assert not sure.all()
 
 
+@pytest.mark.parametrize("many", [0, 10**9], ids=["fast", "by the library"])
+def test_points_are_told_their_cells_some_at_a_time(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    lat, lon = 45.75 + rng.normal(0, 0.05, 2000), 4.85 + rng.normal(0, 0.05, 2000)
+    monkeypatch.setattr(h3cells, "_MANY", many)
+    monkeypatch.setattr(h3cells, "_CHUNK", 300)
+    code, names = h3cells.coded_cells(lat, lon, 8)
+    assert names[code].tolist() == [h3.latlng_to_cell(*point, 8) for point in zip(lat, lon, strict=True)]
+    assert len(set(names)) == len(names) == len(set(code))
+
+
 def test_a_zoning_asks_the_library_once_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     library = h3cells._by_the_library

@@ -1,5 +1,7 @@
 """The fast ways of making a matrix beside plain ones: one key a row instead of several, categories instead of texts."""
 
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,14 +22,17 @@ rows = st.lists(
 )
 
 
-@given(rows, st.sampled_from(["trips", "a row a trip", "weights"]), st.booleans())
-def test_sums_are_those_of_plain_groups(table: list[tuple[str, str, str, int]], kind: str, large: bool) -> None:
+@given(rows, st.sampled_from(["trips", "a row a trip", "weights"]), st.booleans(), st.sampled_from([1, 3, 1 << 18]))
+def test_sums_are_those_of_plain_groups(
+    table: list[tuple[str, str, str, int]], kind: str, large: bool, at_a_time: int
+) -> None:
     """By one number a row, and where the keys are too large for that."""
     keys = [np.array([hash(row[at]) % 7 for row in table], np.int64) for at in (2, 1, 0)]
     keys = [key * 2**30 for key in keys] if large else keys
     trips = np.array([1 if kind == "a row a trip" else row[3] + 1 for row in table], np.int64)
     weights = trips / 3 if kind == "weights" else None
-    found, totals, weighed = matrix._summed([*map(matrix._Key, keys)], trips, weights)
+    with mock.patch.object(matrix, "_CHUNK", at_a_time):
+        found, totals, weighed = matrix._summed([*map(matrix._Key, keys)], trips, weights)
     frame = pd.DataFrame({"a": keys[0], "b": keys[1], "c": keys[2], "trips": trips, "weight": trips / 3})
     plain = frame.groupby(["c", "b", "a"], as_index=False)[["trips", "weight"]].sum()
     for key, name in zip(found, "abc", strict=True):

@@ -101,9 +101,13 @@ def test_packed_files_are_read(trips: pd.DataFrame, tmp_path: Path) -> None:
     assert read(path) == expected(trips)
 
 
-@pytest.mark.parametrize("how", [{}, {"header": False}, {"quoting": 1}], ids=["plain", "no header", "quotes"])
+@pytest.mark.parametrize(
+    ("how", "room"),
+    [({}, 1.25), ({}, 0.5), ({"header": False}, 1.25), ({"quoting": 1}, 1.25), ({"quoting": 1}, 0)],
+    ids=["plain", "more rows than expected", "no header", "quotes", "quotes and no room"],
+)
 def test_a_file_read_in_parts_has_the_rows_of_the_whole_in_their_order(
-    trips: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+    trips: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], room: float
 ) -> None:
     columns = [f"column{at}" for at in range(1, 7)] if "header" in how else list(trips)
     options = dict(zip(("person", "count"), (columns[0], columns[5]), strict=True))
@@ -111,6 +115,7 @@ def test_a_file_read_in_parts_has_the_rows_of_the_whole_in_their_order(
     path = written(trips, tmp_path, **how)
     monkeypatch.setattr("odanon.tables.look._PART_BYTES", 100)
     monkeypatch.setattr("odanon.tables.columns.os.cpu_count", lambda: 3)
+    monkeypatch.setattr("odanon.tables.columns._MORE_ROWS", room)
     counted: list[tuple[int, int]] = []
     source = TableInput(path=path, **ends, **options)
     assert len(source.seen.parts(3)) == (1 if "quoting" in how else 3)

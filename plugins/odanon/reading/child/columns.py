@@ -2,7 +2,7 @@
 
 import re
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +28,8 @@ MARKS = {"time": "_unzoned", "id": "_number"}  # whether a time lacks a zone, an
 _EPOCH_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
 _EXACT = float(1 << 53)
 _FEW = 64  # values that tell how a column writes its numbers
-_HOUR, _SHORT = timedelta(hours=1), timedelta(days=366)
+_HOUR = 3_600_000_000  # microseconds
+_YEAR = 366 * 24 * _HOUR
 _USUAL = Dialect()
 
 
@@ -147,11 +148,10 @@ def _one_offset(wall: pa.Array, zone: str) -> pa.Scalar | None:
 
     The hours from the first to the last are asked instead of every time: no zone has changed twice within an hour.
     """
-    ends = pc.min_max(wall)
-    first, last = ends["min"].as_py(), ends["max"].as_py()
-    if first is None or last - first > _SHORT:
+    first, last = (pc.min_max(wall)[end].cast(pa.int64()).as_py() for end in ("min", "max"))
+    if first is None or last - first > _YEAR:
         return None
-    hours = pa.array([first + n * _HOUR for n in range((last - first) // _HOUR + 1)] + [last], _WALL)
+    hours = pa.array([*range(first, last, _HOUR), last], pa.int64()).cast(_WALL)
     with suppress(pa.ArrowInvalid):
         ahead = pc.subtract(hours, pc.assume_timezone(hours, zone).cast(pa.int64()).cast(_WALL)).unique()
         return ahead[0] if len(ahead) == 1 else None
