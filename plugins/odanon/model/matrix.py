@@ -264,9 +264,10 @@ def _joined(keys: list[_Key], bits: list[int]) -> npt.NDArray[np.int64]:
 
 
 def _apart(joined: npt.NDArray[np.int64], fresh: npt.NDArray[np.bool_], bits: list[int]) -> list[npt.NDArray]:
-    """The keys of those of the joined numbers that are fresh; the first lies where the numbers were, which are used up."""
+    """The keys of those of the joined numbers that are fresh; the first lies where the numbers were, if most of them are."""
     rows, end = int(np.count_nonzero(fresh)), 0
-    keys = [joined[:rows], *(np.empty(rows, np.int32 if width < _INT32_BITS else np.int64) for width in bits[1:])]
+    keys = [np.empty(rows, np.int32 if width < _INT32_BITS else np.int64) for width in bits[1:]]
+    keys.insert(0, joined[:rows] if 2 * rows > len(joined) else np.empty(rows, np.int64))
     for chunk in _chunks(len(joined)):
         part = joined[chunk][fresh[chunk]]
         start, end = end, end + len(part)

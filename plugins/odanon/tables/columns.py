@@ -56,7 +56,8 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
 def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> dict[str, "_Growing"]:
     """All rows in their order; large files are read in parts at the same time."""
     spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
-    room = int(seen.rows / len(spans) * _MORE_ROWS) + 1
+    expected = min(seen.rows, seen.path.stat().st_size)  # a file may say what it likes
+    room = int(expected / len(spans) * _MORE_ROWS) + 1
     columns = {kind.name: _Growing(kind.type, len(spans), room) for kind in schema_of([*map(asdict, job.columns)])}
     done, counting = 0, threading.Lock()
 
@@ -170,6 +171,8 @@ def _places(indices: pa.Array) -> pa.Array:
 
 def _together(dictionaries: list[pa.Array]) -> tuple[pa.Array, list[IntArray]]:
     """The distinct entries of some dictionaries, and for every entry of each its place among them."""
+    if not dictionaries:
+        return pa.nulls(0, pa.large_string()), []
     encoded = pa.chunked_array(dictionaries, pa.large_string()).dictionary_encode()  # without empty ones
     names = encoded.chunk(0).dictionary if encoded.num_chunks else pa.nulls(0, pa.large_string())
     places = [_NONE[:0], *(_places(chunk.indices).to_numpy() for chunk in encoded.chunks)]

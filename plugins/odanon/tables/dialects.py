@@ -82,8 +82,8 @@ def csv_text(path: Path, encoding: str | None) -> CsvText:
         raise OdanonError(f"{path} is no text; give a Parquet or CSV file")
     name, notes, splits = encoding or _of_mark(head) or _wide(head), list[str](), False
     if name is None:
-        is_utf8, splits = _scanned(path, head, packed)
-        name = UTF8 if is_utf8 else _LATIN
+        is_utf8, unquoted = _scanned(path, head, packed)
+        name, splits = UTF8 if is_utf8 else _LATIN, unquoted and b"\n" in head
     try:
         codecs.lookup(name)
     except LookupError:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,8 +63,9 @@ class Seen:
         edges = [0]
         if self.splits:
             with self.path.open("rb") as file:
-                for at in range(1, min(most, size // _PART_BYTES)):
-                    file.seek(size * at // most)
+                parts = min(most, size // _PART_BYTES)
+                for at in range(1, parts):
+                    file.seek(size * at // parts)
                     file.readline()
                     edges.append(max(edges[-1], file.tell()))
         return list(pairwise([*edges, size]))
@@ -79,13 +81,15 @@ class Seen:
         return ", ".join(map(shown, self.names[:_NAMED])) + (" ..." if len(self.names) > _NAMED else "")
 
     def numbers(self, name: str) -> list[float] | None:
-        """The sample of a column, if all of it are numbers."""
+        """The sample of a column, if all of it are numbers; those that are none, such as NAN, are left out."""
         texts = plain_numbers(pa.array([text.strip() for text in self.sample[name]], pa.string()), self.dialect)
         try:
             found = texts.cast(pa.float64()).to_pylist()
         except pa.ArrowInvalid:
             return None
-        return found if found and None not in found else None
+        if not found or None in found:
+            return None
+        return [number for number in found if isfinite(number)] or None
 
     def time_formats(self, name: str) -> list[str]:
         """How a column may write instants, as sources name it; nothing if it has none."""

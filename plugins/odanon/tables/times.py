@@ -71,6 +71,7 @@ def _bin_of(moments: npt.NDArray[np.datetime64], edges: npt.NDArray, end: np.dat
     number = np.searchsorted(edges, np.arange(edges[0], end, step), side="right") - 1
     place = (moments - edges[0]).view(np.int64)
     place //= step
+    np.minimum(place, len(number) - 1, out=place)  # where a clock goes back over midnight, a day is on it once more
     return number.astype(np.int32)[place]
 
 

@@ -25,7 +25,7 @@ def bin_instants(day: date, zone: ZoneInfo, bins: timedelta | Sequence[time]) ->
 
     A bin starts when the clock first reaches its start time, so a start that the clock skips in spring is the moment of
     the change, and bins of several hours keep their clock times. The hour that the clock repeats in autumn lengthens
-    its bin, except that bins of an hour or less are repeated too and none is longer than asked.
+    its bin, except that bins of an hour or less are repeated too and none is longer than asked. A day that a zone left out has none.
     """
     starts = equal_starts(bins) if isinstance(bins, timedelta) else sorted(bins)
     minutes = pd.date_range(*day_window(day, zone), freq="min", inclusive="left").as_unit("us")
@@ -36,7 +36,7 @@ def bin_instants(day: date, zone: ZoneInfo, bins: timedelta | Sequence[time]) ->
         change = (np.diff(number) != 0) | (np.diff(clock) < 0)
     else:
         change = np.diff(np.maximum.accumulate(number)) != 0
-    return minutes.tz_convert(None).to_numpy()[np.append(True, change)]
+    return minutes.tz_convert(None).to_numpy()[np.append(True, change)[: len(minutes)]]
 
 
 def assign_bins(departure: pd.Series, instants: Instants) -> pd.DatetimeIndex:

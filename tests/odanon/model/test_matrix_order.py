@@ -42,6 +42,13 @@ def test_sums_are_those_of_plain_groups(
     assert weighed is None or np.allclose(weighed, plain["weight"], rtol=1e-15)
 
 
+def test_a_small_matrix_keeps_no_large_memory() -> None:
+    key = np.arange(1000) % 3
+    found = ODMatrix.from_arrays(key, key, np.ones(1000, np.int64), key)
+    assert found.person is not None
+    assert found.person.base is None
+
+
 def test_weights_add_up_in_the_order_of_the_rows() -> None:
     """Whatever rows of other pairs lie between them: floating sums depend on it."""
     weights = np.array([1e16, 5.0, 1.0, -1e16])

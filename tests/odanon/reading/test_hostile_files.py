@@ -7,7 +7,9 @@ import os
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pandas as pd
@@ -19,6 +21,8 @@ from shapely.geometry import box, mapping
 from odanon.errors import OdanonError
 from odanon.geo.layerfiles import read_area
 from odanon.reading import batches as reading
+from odanon.reading.child import formats
+from odanon.reading.child.dialect import Dialect
 from odanon.reading.frames import UNREADABLE
 from odanon.reading.validate import Tally, validate
 from odanon.traces.antennas import Antennas
@@ -182,6 +186,18 @@ def test_names_are_data_never_code(tmp_path: Path, suffix: str) -> None:
     read = pd.concat(f.astype({"person": "str"}) for f in Points(path=str(tmp_path)).batches(START, END))
     assert list(read["person"]) == NAMES
     assert read["time"].notna().all()
+
+
+def test_rows_that_cannot_be_parsed_are_all_counted_however_slow_the_asker_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader is ahead of the batches that it has given."""
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 1000)
+    text = "a,b\n" + "1,2\n1,2,3\n" * 5000
+    columns = [{"name": "a", "source": "a", "kind": "text"}]
+    rows = lost = 0
+    for batch, more in formats.raw_batches(BytesIO(text.encode()), len(text), "f.csv", columns, Dialect(), "auto"):
+        rows, lost = rows + batch.num_rows, lost + more
+        sleep(0.005)
+    assert (rows, lost) == (5000, 5000)
 
 
 def test_bad_rows_of_text_files_are_counted_and_the_others_kept(tmp_path: Path) -> None:

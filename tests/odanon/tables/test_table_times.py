@@ -114,6 +114,21 @@ def test_every_moment_lies_in_the_bin_that_a_search_finds(zone: str, bins: str) 
     assert ((start[found.number] <= at) & (at < end[found.number])).all()
 
 
+@pytest.mark.parametrize(
+    ("zone", "times", "days"),
+    [
+        ("America/St_Johns", ["2010-11-06T12:00Z", "2010-11-07T03:00Z"], 1),  # at 00:01 it was 23:01 again
+        ("Pacific/Fakaofo", ["2011-12-29T12:00Z", "2011-12-31T12:00Z"], 2),  # which had no 30 December
+    ],
+)
+def test_days_that_begin_twice_or_never_are_no_obstacle(zone: str, times: list[str], days: int) -> None:
+    instants = pd.Series(pd.to_datetime(times, utc=True)).dt.as_unit("us")
+    found = cut(instants, ZoneInfo(zone), timedelta(hours=1), "od.csv")
+    clocks = [found.times.clock[number] for number in found.number]
+    assert len({clock.date() for clock in clocks}) == days
+    assert clocks[0].hour == instants.dt.tz_convert(zone)[0].hour
+
+
 def test_a_moment_that_the_clock_repeats_is_told_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert starts(table(tmp_path, ["2026-10-25T02:30", "2026-10-25T04:00"]))["10-25 02:00+0200"] == 1
     assert "1 times are shown twice or never by the clock of Europe/Paris" in caplog.text

@@ -103,7 +103,7 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
         first = first.removeprefix(codecs.BOM_UTF8)
         options = {"column_names": names, "skip_rows": dialect.skip}
     wanted = present(columns, names)
-    lost = 0
+    lost = told = 0  # the reader is ahead of the batches that it gives, so neither may be set back
 
     def skip(_row: Any) -> str:
         nonlocal lost
@@ -125,10 +125,10 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
             ),
         )
         for batch in reader:
-            yield batch, lost
-            lost = 0
-        if lost:
-            yield pa.RecordBatch.from_arrays([pa.nulls(0, pa.binary())] * len(wanted), wanted), lost
+            before, told = told, lost
+            yield batch, told - before
+        if lost > told:
+            yield pa.RecordBatch.from_arrays([pa.nulls(0, pa.binary())] * len(wanted), wanted), lost - told
     except pa.ArrowInvalid as error:
         if text.refused:
             raise RefusedError("bomb") from None
