@@ -2,7 +2,8 @@
 // The release report: one state (area, time bin, segment, direction, measure), shown by map, timeline and table.
 (() => {
   const { el, byId, number, percent, count } = odanon;
-  const data = JSON.parse(byId("data").textContent);
+  const release = JSON.parse(byId("data").textContent);
+  const data = odanon.inBins(release);
   const zones = odanon.readZones(data.zones);
   const flows = odanon.readFlows(data.flows, zones);
   const bins = data.bins;
@@ -376,5 +377,5 @@
 
   readAddress();
   showAll();
-  odanon.releasePlots(data);
+  odanon.releasePlots(release);
 })();

@@ -106,25 +106,7 @@
     });
   };
 
-  // Rows as they are published: those of several bins come in parts.
-  const whole = (data) => {
-    if (!data.spans) return data;
-    const { segment, o, d, span, rest, band, trips } = data.flows;
-    const found = new Map();
-    trips.forEach((part, i) => {
-      const key = [segment[i], o[i], d[i], span[i], rest ? rest[i] : 0].join();
-      const row = found.get(key) || { o: o[i], d: d[i], band: band[i], trips: 0 };
-      row.trips += part;
-      found.set(key, row);
-    });
-    const rows = [...found.values()];
-    const column = (name) => rows.map((row) => row[name]);
-    const sums = column("trips").map((total) => Math.round(total * 10) / 10);
-    return { ...data, flows: { o: column("o"), d: column("d"), band: column("band"), trips: sums } };
-  };
-
-  odanon.releasePlots = (parts) => {
-    const data = whole(parts);
+  odanon.releasePlots = (data) => {
     areaSizes(data);
     flowSizes(data);
     peopleBands(data);

@@ -4,6 +4,7 @@ Only what a reader of the release may see enters here; people appear as bands an
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from itertools import pairwise
 from typing import Any
@@ -28,56 +29,72 @@ def encode_release(
     """The `zones`, `bins`, `spans`, `segments`, `bands` and `flows` that the page's scripts read.
 
     `told` is what the manifest of a window longer than a day says of its time bins.
-    A row of several bins is one for each of them, with the part of its trips that an even spread over its time gives it; `spans` then
-    says what time the whole row is of. Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the input
-    does not matter. Zones that no flow uses stay out.
+    A row of several bins names the first and the one after its last, `spans` what time that is, and `seconds` how long each bin is: the
+    page spreads its trips evenly over them. Rows are sorted by bin, segment, origin and destination, and zones by id, so the row order of the
+    input does not matter. Zones that no flow uses stay out.
     """
     if flows.empty:
         raise OdanonError("the release has no flows, so there is nothing to report; check the input of this window")
     used = zones_in_use(flows, zones)
     zone_ids = pd.Index(used["zone_id"].astype(str))
-    flows, spans = _by_bin(flows, timezone, told)
-    bin_code, bin_starts = pd.factorize(flows["time_start"], sort=True)
+    times = _times(flows, timezone, told)
     segment_code, segments = pd.factorize(flows["segment"].astype("str").fillna(""), sort=True)
     bands = _bands(flows["persons_band"])
     columns = pd.DataFrame(
         {
-            "bin": bin_code,
+            "bin": times.first,
+            **({} if times.spans is None else {"until": times.until, "span": times.span}),
             "segment": segment_code,
             "o": zone_ids.get_indexer(pd.Index(flows["origin_zone"].astype(str))),
             "d": zone_ids.get_indexer(pd.Index(flows["destination_zone"].astype(str))),
-            "trips": flows["trips"].round(1 if spans is None else 3).to_numpy(),
-            "spread": flows["spread"].round(1 if spans is None else 3).to_numpy(),
+            "trips": flows["trips"].round(1).to_numpy(),
+            "spread": flows["spread"].round(1).to_numpy(),
             "rest": (flows["kind"] == REST).to_numpy(int),
             "band": pd.Index(bands).get_indexer(pd.Index(flows["persons_band"])),  # -1 where people are not known
-            **({} if spans is None else {"span": flows["span"].to_numpy()}),
         }
-    ).sort_values(["bin", "segment", "o", "d", "trips", "band"], ignore_index=True)
+    )
+    keys = [name for name in ("bin", "until", "segment", "o", "d", "trips", "band") if name in columns]
+    columns = columns.sort_values(keys, ignore_index=True)
     if not columns["rest"].any():
         columns = columns.drop(columns=["spread", "rest"])  # of flows alone, what is spread are the trips
     return {
         "zones": encode_zones(used),
-        "bins": encode_bins(pd.DatetimeIndex(bin_starts), timezone, told, _hours(flows)),
+        "bins": encode_bins(times.start, timezone, told, times.hours),
         **({"told": True} if told else {}),
-        **({} if spans is None else {"spans": spans}),
+        **({} if times.spans is None else {"spans": times.spans, "seconds": times.seconds}),
         "segments": [str(segment) for segment in segments],
         "bands": bands,
         "flows": {name: columns[name].tolist() for name in columns},
     }
 
 
-def _by_bin(
-    flows: pd.DataFrame, timezone: str, told: Sequence[Mapping[str, Any]]
-) -> tuple[pd.DataFrame, list[str] | None]:
-    """Rows of single bins, with the number of the span of time that each is a part of; and the spans, None where all are bins.
+@dataclass(frozen=True)
+class _Times:
+    """The bins in which there are rows, by their starts, and of every row its first bin and the one after its last.
 
-    Bins are those that the manifest tells, or what lies between two moments at which the time of some row starts or ends. Trips are
-    spread evenly.
+    `hours` are empty where all bins are of one length, or rows do not tell. Where rows are of several bins, `spans` are the stretches of
+    time that they are told for, `span` the number of each row's, and `seconds` how long each bin is.
     """
+
+    start: pd.DatetimeIndex
+    hours: Sequence[float]
+    first: npt.NDArray[np.integer]
+    until: npt.NDArray[np.integer]
+    spans: list[str] | None = None
+    span: npt.NDArray[np.integer] | None = None
+    seconds: Sequence[int] = ()
+
+
+def _times(flows: pd.DataFrame, timezone: str, told: Sequence[Mapping[str, Any]]) -> _Times:
+    """The bins are those that the manifest tells, or what lies between two moments at which the time of some row starts or ends."""
     start, end = (pd.to_datetime(flows[name], utc=True) for name in ("time_start", "time_end"))
     bounds = pd.DataFrame({"start": start, "end": end}).drop_duplicates().sort_values(["start", "end"])
     if end.isna().any() or (bounds["end"].iloc[:-1].array <= bounds["start"].iloc[1:].array).all():
-        return flows.assign(time_start=start), None
+        number, starts = pd.factorize(start, sort=True)
+        ends = end.groupby(number, sort=True).max()
+        return _Times(
+            pd.DatetimeIndex(starts), _hours(pd.DatetimeIndex(starts), pd.DatetimeIndex(ends)), number, number + 1
+        )
     if told:
         times = Times.of_told(told)
     else:
@@ -88,27 +105,25 @@ def _by_bin(
     if (first < 0).any() or (last <= first).any():
         raise OdanonError("rows of the release are of times that its manifest does not tell; run the window again")
     span, spans = pd.factorize(pd.Series(list(zip(first, last, strict=True))), sort=True)
-    row = np.repeat(np.arange(len(flows)), last - first)
-    place = np.arange(len(row)) - np.repeat(np.cumsum(last - first) - last, last - first)
-    passed = np.cumsum([0, *times.seconds])
-    share = np.diff(passed)[place] / (passed[last] - passed[first])[row]
-    bins = {"time_start": pd.DatetimeIndex(times.start)[place], "time_end": pd.DatetimeIndex(times.end)[place]}
-    parts = flows.iloc[row].assign(**bins, span=span[row])
-    parts["trips"], parts["spread"] = parts["trips"] * share, parts["spread"] * share
     if told:
         some = [each for each in told if each["days"]]
         labels = [_days_told(some[low:high]) for low, high in spans]
     else:
         zone = ZoneInfo(timezone)
         labels = [_span(times.start[low].astimezone(zone), times.end[high - 1].astimezone(zone)) for low, high in spans]
-    return parts.reset_index(drop=True), labels
+    with_rows = np.zeros(len(times), dtype=bool)
+    for low, high in spans:
+        with_rows[low:high] = True
+    number = np.append(0, np.cumsum(with_rows))
+    starts, ends = (pd.DatetimeIndex(edges)[with_rows] for edges in (times.start, times.end))
+    seconds = np.array(times.seconds)[with_rows].tolist()
+    return _Times(starts, _hours(starts, ends), number[first], number[last], labels, span, seconds)
 
 
-def _hours(flows: pd.DataFrame) -> Sequence[float]:
-    """How long each time bin is, in order; nothing where all are of one length, or rows do not tell."""
-    ends = pd.to_datetime(flows["time_end"], utc=True).groupby(flows["time_start"]).max()
-    hours = ((ends - pd.DatetimeIndex(ends.index)) / timedelta(hours=1)).round(2).tolist()
-    return hours if len(set(hours)) > 1 and not ends.isna().any() else ()
+def _hours(starts: pd.DatetimeIndex, ends: pd.DatetimeIndex) -> Sequence[float]:
+    """How long each time bin is; nothing where all are of one length, or an end is not known."""
+    hours = ((ends - starts) / timedelta(hours=1)).to_series().round(2).tolist()
+    return hours if len(set(hours)) > 1 and not ends.hasnans else ()
 
 
 def _told_hours(starts: pd.DatetimeIndex, told: Sequence[Mapping[str, Any]]) -> Sequence[float]:

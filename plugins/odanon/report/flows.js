@@ -1,6 +1,24 @@
 "use strict";
 // The published flows in memory, as columns, and sums over them.
 (() => {
+  // Rows of several bins as a part for each of these, with the share of their trips that an even spread over their time gives it.
+  odanon.inBins = (data) => {
+    if (!data.spans) return data;
+    const columns = Object.entries(data.flows);
+    const parts = Object.fromEntries(columns.map(([name]) => [name, []]));
+    const passed = data.seconds.reduce((sums, long) => [...sums, sums.at(-1) + long], [0]);
+    const spread = new Set(["trips", "spread"]);
+    data.flows.bin.forEach((first, i) => {
+      const until = data.flows.until[i];
+      for (let bin = first; bin < until; bin++) {
+        const share = data.seconds[bin] / (passed[until] - passed[first]);
+        for (const [name, column] of columns) parts[name].push(spread.has(name) ? column[i] * share : column[i]);
+        parts.bin[parts.bin.length - 1] = bin;
+      }
+    });
+    return { ...data, flows: parts };
+  };
+
   // Sums of trips over the flows. A view is {side, zone, bin, segment}: side "origin" or "destination", -1 for all.
   odanon.readFlows = (flows, zones) => {
     const around = odanon.around(zones);
