@@ -57,7 +57,9 @@ from odanon.protocols import (
 )
 from odanon.reading.delivery import DeliveredFile, Delivery
 from odanon.reading.persons import persons
-from odanon.tables.guess import called_as_counts
+from odanon.tables.guess import may_count
+
+_FIRST = 1000  # rows that show whether a table is one of flows
 
 __all__ = [
     "ALL_LIMITS",
@@ -142,7 +144,7 @@ def anonymize(
     promise = registry.find("anonymize", algorithm).promise(parameters)
     if isinstance(od, pd.DataFrame):
         _need_columns(od, origin, destination, *([weight] if weight is not None else []))
-        _ask_for_counts(od, trips, {origin, destination, person, weight})
+        _ask_for_counts(od, origin, destination, trips, person, weight)
         od = _with_persons(od, person)
         tree = over_rows(od, hierarchy, origin, destination) if isinstance(hierarchy, str) else hierarchy
         od = ODMatrix.from_frame(
@@ -197,12 +199,16 @@ def _with_persons(od: pd.DataFrame, person: str | None) -> pd.DataFrame:
     return od.assign(**{person: ids})
 
 
-def _ask_for_counts(od: pd.DataFrame, trips: str | None, used: set[str | None]) -> None:
+def _ask_for_counts(
+    od: pd.DataFrame, origin: str, destination: str, trips: str | None, person: str | None, weight: str | None
+) -> None:
     """A column that looks like a number of trips and is not used is asked about, as on the command line."""
     if trips is None or trips in od.columns:
         return
+    used = {origin, destination, person, weight}
     numbers = [name for name in od.columns if name not in used and pd.api.types.is_numeric_dtype(od[name])]
-    if (found := called_as_counts(numbers)) is not None:
+    pairs = [] if person in od.columns else [*od[[origin, destination]].head(_FIRST).itertuples(index=False, name=None)]
+    if found := may_count(pairs, numbers):
         raise OdanonError(
-            f"does column {found!r} say how many trips a row stands for? Write trips={found!r}, or trips=None if every row is one trip"
+            f"does column {found[0]!r} say how many trips a row stands for? Write trips={found[0]!r}, or trips=None if every row is one trip"
         )

@@ -18,7 +18,7 @@ from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
-from odanon.tables.understood import proposal, refuse_uncounted, release_name, told, while_reading, with_ends
+from odanon.tables.understood import proposal, refuse_uncounted, release_folder, told, while_reading, with_ends
 from odanon.tables.write import HANDOUT, KEEP, withheld, write_release
 
 PANEL = ("One table", 1)
@@ -57,6 +57,9 @@ def anonymize(
     By hours: `odanon anonymize trips.csv --person user --time start --bin 1h --timezone Europe/Paris --out release`.
     """
     console = Console(stderr=True)
+    asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
+    anonymizer = registry.create("anonymize", algorithm, asked)
+    promise = registry.find("anonymize", algorithm).promise(asked)
     if out is None:
         others = [] if algorithm == _USUAL else ["--algorithm", algorithm]
         others += [] if suppression == _BUDGET else ["--suppression", str(suppression)]
@@ -66,12 +69,9 @@ def anonymize(
         proposed.show()
         if proposed.lacking or not _asks() or not typer.confirm("do it now?"):
             return
-        table, out = proposed.accepted(table), Path(release_name(table))
+        table, out = proposed.accepted(table), release_folder(table)
     if out.exists() and any(out.iterdir()):
         raise OdanonError(f"{out} is not empty; give a new folder, so that nothing is overwritten")
-    asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
-    anonymizer = registry.create("anonymize", algorithm, asked)
-    promise = registry.find("anonymize", algorithm).promise(asked)
     table = with_ends(table, console)
     refuse_uncounted(table, unit)
     in_time = adaptive if adaptive is not None else table.bin is not None and splits_time(algorithm)

@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A rooted tree whose leaves are the tiles.
 
@@ -38,6 +38,9 @@ class Hierarchy:
     lat: FloatArray | None = None  # centroids by tile rank, in degrees; None where nobody knows them
     lon: FloatArray | None = None
     name: npt.NDArray[np.object_] | None = None  # what people call each node, None where nobody says
+
+    def __repr__(self) -> str:
+        return f"<Hierarchy {self.kind}: {self.n_leaves:,} tiles, {len(self.parent):,} nodes>"
 
     @classmethod
     def from_parents(
@@ -203,9 +206,15 @@ class Hierarchy:
             raise OdanonError(f"{int((codes < 0).sum())} rows of the matrix name no tile; drop or repair them first")
         known = np.array([self.rank_of.get(name, -1) for name in names.tolist()], dtype=np.int32)
         if (known < 0).any():
+            numbers = any(not isinstance(name, str) and str(name) in self.rank_of for name in names.tolist())
             raise OdanonError(
                 f"{int((known < 0).sum())} tiles of the matrix are missing from the hierarchy"
-                f" ({self.n_leaves} tiles); build it over all tiles of the matrix"
+                f" ({self.n_leaves} tiles); "
+                + (
+                    "its labels are texts and those of the matrix are not: make texts of them, as with astype(str)"
+                    if numbers
+                    else "build it over all tiles of the matrix"
+                )
             )
         return known[codes] if len(codes) else np.empty(0, dtype=np.int32)
 

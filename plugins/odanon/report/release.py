@@ -95,7 +95,8 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
 
 
 def _byline(facts: Mapping[str, Any]) -> str:
-    dated = [facts["window_start"], facts["timezone"]] if "window_start" in facts else []
+    days = " – ".join(facts[end] for end in ("window_start", "window_end") if end in facts)
+    dated = [days, facts["timezone"]] if days else []
     parts = [facts["owner"], *dated, facts["licence"]]
     return " · ".join(text(part) for part in parts if part)
 
@@ -138,6 +139,8 @@ def _when(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     when = f"in {bins} time bins of" if bins > 1 else "in one time bin of"
     if spans:
         when = f"in {len(spans)} different stretches of time, each as long as it takes, of"
+    if "window_end" in facts:
+        return f" {when} the days from {text(facts['window_start'])} to {text(facts['window_end'])}"
     return f" {when} {_window(facts)} {text(facts['window_start'])}"
 
 
@@ -179,7 +182,7 @@ def _steps(facts: Mapping[str, Any]) -> str:
 def _cards(facts: Mapping[str, Any]) -> str:
     metrics, declared = facts["metrics"], facts["figures"]
     headlines = sorted(name for name, said in declared.items() if said["headline"] and name not in _FIRST_CARDS)
-    wanted = [name for name in (*_FIRST_CARDS, *headlines) if metrics.get(name) is not None and name in declared]
+    wanted = [name for name in (*_FIRST_CARDS, *headlines) if metrics.get(name) not in (None, "") and name in declared]
     cards = [_card(_value(metrics[name], declared[name]), *_words(declared[name], _who(facts))) for name in wanted]
     sides = [metrics.get("origin_areas"), metrics.get("destination_areas")]
     if None not in sides:

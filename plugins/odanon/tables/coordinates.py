@@ -28,10 +28,9 @@ def pair_of(option: str, text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def whereabouts(names: tuple[str, str], first: Sequence[float], second: Sequence[float]) -> str:
-    """Where degrees lie in whole numbers, if neither their size nor the names of their columns say which is the latitude; else nothing."""
-    named = (_LAT.search(names[0]) or _LON.search(names[0])) and (_LAT.search(names[1]) or _LON.search(names[1]))
-    if named or not first or not second or max(map(abs, (*first, *second))) > 90:
+def whereabouts(first: Sequence[float], second: Sequence[float]) -> str:
+    """Where degrees lie in whole numbers, if their size does not say which is the latitude; else nothing."""
+    if not first or not second or max(map(abs, (*first, *second))) > 90:
         return ""
     lat, lon = round(median(first)), round(median(second))
     return f"{abs(lat)}° {'north' if lat >= 0 else 'south'}, {abs(lon)}° {'east' if lon >= 0 else 'west'}"

@@ -1,24 +1,13 @@
 """Which columns of a table probably mean what, by their names and their first rows; nothing is decided here."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from odanon.tables.look import Seen
 
-COUNTS = (
-    "count",
-    "counts",
-    "trips",
-    "n_trips",
-    "trip_count",
-    "flow",
-    "flows",
-    "volume",
-    "n",
-    "number",
-    "journeys",
-)
+COUNTS = ("count", "counts", "cnt", "trips", "n_trips", "num_trips", "sum_trips", "total_trips", "trip_count", "flow", "flows", "volume", "n", "number",
+          "journeys", "persons", "people", "commuters", "travellers", "travelers", "demand", "anzahl", "nombre")  # fmt: skip
 _PEOPLE = ("person", "person_id", "user", "user_id", "uid", "userid", "traveller", "traveler", "device", "device_id", "deviceid",
            "vehicle", "vehicle_id", "agent", "agent_id", "id_person", "persid", "customer", "customer_id", "card_id", "imsi", "pseudonym")  # fmt: skip
 _TIMES = ("start", "start_time", "starttime", "started_at", "departure", "departure_time", "depart", "t_start", "time", "timestamp",
@@ -44,6 +33,7 @@ _WHAT = (
     "area",
 )
 _LATS, _LONS = ("lat", "latitude", "y"), ("lon", "lng", "long", "longitude", "x")
+_FLOWS = 30  # rows of different pairs that are no accident
 _LETTERS = re.compile(r"[^a-z0-9]+")
 
 
@@ -63,12 +53,25 @@ def guess(seen: Seen) -> Guess:
     origin, destination = _ends(seen)
     taken = {name for side in (origin, destination) if side for name in side.split(",")}
     free = [name for name in seen.names if name not in taken and seen.names.count(name) == 1]
-    return Guess(origin, destination, _named(free, _PEOPLE), count_column(seen, free), _time(seen, free))
+    numbers = number_columns(seen, free)
+    return Guess(origin, destination, _named(free, _PEOPLE), called_as_counts(numbers), _time(seen, free))
 
 
-def count_column(seen: Seen, free: Iterable[str]) -> str | None:
-    """A column of numbers that is called as numbers of trips are."""
-    return called_as_counts(name for name in free if _is_count(name) and seen.numbers(name) is not None)
+def number_columns(seen: Seen, names: Iterable[str]) -> list[str]:
+    """Those of the columns that hold numbers."""
+    return [name for name in names if seen.numbers(name) is not None]
+
+
+def may_count(pairs: Sequence[tuple[str, str]], numbers: Sequence[str]) -> list[str]:
+    """Columns of numbers of which one may say how many trips a row stands for.
+
+    One that is called so; or all, where no two rows at the beginning are of the same pair: so are tables of flows, and hardly ever those of
+    trips.
+    """
+    called = called_as_counts(numbers)
+    if called is not None:
+        return [called]
+    return list(numbers) if len(pairs) >= _FLOWS and len(set(pairs)) == len(pairs) else []
 
 
 def called_as_counts(names: Iterable[str]) -> str | None:

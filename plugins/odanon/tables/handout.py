@@ -123,7 +123,9 @@ def handout(
     manifest["metrics"] = public_metrics(released.figures, public, k, figures, None)
     manifest["figures"] = declarations(manifest["metrics"], (*figures, *OF_TABLES))
     if instants and len(rows) and not clock:
-        manifest["window_start"] = f"{public['time_start'].min():%Y-%m-%d}"
+        moments = public["time_start"].min(), public["time_end"].max() - timedelta(seconds=1)
+        first, last = (f"{moment:%Y-%m-%d}" for moment in moments)
+        manifest |= {"window_start": first} | ({"window_end": last} if last > first else {})
     elif not instants:
         named = rows["bin"].drop_duplicates()  # a bin without a flow would tell when somebody travelled who is in none
         manifest["bin_names"] = ["all trips"] if None in released.releases else named.astype(str).tolist()

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -31,12 +32,13 @@ from odanon.reconstruct.prior import TileWeights, read_weights
 from odanon.tables.columns import Clock, Progress, categories, mark, read_columns, whole_labels
 from odanon.tables.coordinates import pair_of, placed
 from odanon.tables.dialects import EITHER, Told
-from odanon.tables.guess import count_column
+from odanon.tables.guess import may_count, number_columns
 from odanon.tables.look import Seen, look
 from odanon.tables.times import column_bins, cut, parse_bins
 
 _TABLES = (".csv", ".parquet")
 _COMMAS = re.compile(r"[+-]?\d{1,3},\d{3}")
+_COUNTS = 4  # columns that a question names
 _NAMED = 25  # zones that a sentence lists
 _MOST_BINS = 24 * 366
 _SPELLING = Spelling(trim=True)  # of one file: nobody is another person for a blank
@@ -215,12 +217,21 @@ class TableInput:
 
     def _ask_for_counts(self, used: set[str]) -> None:
         """A column that looks like a number of trips and is not used would make every row one trip, which nobody may have meant."""
-        free = [name for name in self.seen.names if name not in used]
-        if self.count is None and (found := count_column(self.seen, free)) is not None:
-            raise OdanonError(
-                f"{self.path}: does column {found!r} say how many trips a row stands for? Add --count {found}, or --count 1 if every row is"
-                " one trip"
-            )
+        if self.count is None and (question := self.uncounted(self.origin, self.destination, self.person, used)):
+            raise OdanonError(f"{self.path}: {question}")
+
+    def uncounted(self, origin: str, destination: str, person: str | None, used: Collection[str | None]) -> str:
+        """The question whether one of the columns that are not used counts the trips of a row; nothing where none looks like it."""
+        seen = self.seen
+        sides = [seen.sample.get(side, []) for side in (origin, destination)]  # coordinates are no pairs of zones
+        pairs = [*zip(*sides, strict=True)] if len(sides[0]) == len(sides[1]) and person is None else []
+        found = may_count(pairs, number_columns(seen, [name for name in seen.names if name not in used]))
+        if not found:
+            return ""
+        named = ", ".join(map(repr, map(shown, found[:_COUNTS]))) + (" ..." if len(found) > _COUNTS else "")
+        which = f"does column {named} say" if len(found) == 1 else f"every pair is there once: does one of {named} say"
+        column = found[0] if len(found) == 1 else "COLUMN"
+        return f"{which} how many trips a row stands for? Add --count {column}, or --count 1 if every row is one trip"
 
     def _clear(self, name: str, doubtful: re.Pattern[str] = EITHER) -> str:
         """A column of numbers in which 1.234 is not perhaps 1234; of coordinates only 1,234 may be."""
@@ -300,11 +311,14 @@ class TableInput:
         """
         labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
         zoning = self._zoning or self._cells(labels)
-        builder = self._builder(placed=zoning is not None)
+        if zoning is None and Path(self.hierarchy).suffix not in _TABLES:
+            raise OdanonError(
+                f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
+            )
         if zoning is not None:
-            return tree_over(zoning, builder, labels)
+            return tree_over(zoning, self.builder, labels)
         tiles = unplaced(labels)
-        return tiles, builder.build(tiles)
+        return tiles, self.builder.build(tiles)
 
     def within_zones(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The rows between zones that the layer of polygons has; others are named, and left out if so asked."""
@@ -348,14 +362,11 @@ class TableInput:
             return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])})
         return None
 
-    def _builder(self, *, placed: bool) -> HierarchyBuilder:
+    @cached_property
+    def builder(self) -> HierarchyBuilder:
         """The named hierarchy, or the one in a table of children and parents."""
         if Path(self.hierarchy).suffix in _TABLES:
             return registry.create("hierarchy", "table", {"path": self.hierarchy, **self.hierarchy_parameters})
-        if not placed:
-            raise OdanonError(
-                f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
-            )
         return registry.create("hierarchy", self.hierarchy, self.hierarchy_parameters)
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy, times: Times | None = None) -> ODMatrix:

@@ -56,7 +56,7 @@ def cut(column: pd.Series, zone: ZoneInfo, bins: timedelta | Sequence[time], whe
     zone = ZoneInfo("UTC") if is_hours(column) else zone  # hours are those of any clock, on a day of their own
     instants = as_instants(column, zone, where)
     local = instants.dt.tz_convert(zone)
-    days = _days(local.min().date(), local.max().date(), where)
+    days = _days(local, where)
     edges = np.concatenate([bin_instants(day, zone, bins) for day in days])
     starts = pd.DatetimeIndex(edges, tz="UTC")
     told = [moment.to_pydatetime() for moment in starts] + [day_window(days[-1], zone)[1]]
@@ -75,13 +75,27 @@ def _bin_of(moments: npt.NDArray[np.datetime64], edges: npt.NDArray, end: np.dat
     return number.astype(np.int32)[place]
 
 
-def _days(first: date, last: date, where: str) -> list[date]:
+def _days(local: pd.Series, where: str) -> list[date]:
+    """All days from the first to the last."""
+    first, last = local.min().date(), local.max().date()
     days = (last - first).days + 1
     if days > _MOST:
         raise OdanonError(
-            f"{where}: the times lie on {days:,} days from the first to the last, and at most {_MOST} are released together; cut the table"
+            f"{where}: the times lie on {days:,} days from {first} to {last}, and at most {_MOST} are released together; {_busiest(local)}; leave"
+            " the other rows out of the table"
         )
     return [first + timedelta(days=n) for n in range(days)]
+
+
+def _busiest(local: pd.Series) -> str:
+    """The stretch of days with the most rows, and how many of them lie outside."""
+    days = local.dt.tz_localize(None).dt.normalize().to_numpy("datetime64[D]")
+    on, rows = np.unique(days, return_counts=True)
+    until = np.searchsorted(on, on + np.timedelta64(_MOST, "D"))
+    passed = np.append(0, np.cumsum(rows))
+    best = int(np.argmax(passed[until] - passed[:-1]))
+    inside = int(passed[until[best]] - passed[best])
+    return f"all but {len(days) - inside:,} of {len(days):,} rows lie on {on[best]} to {on[until[best] - 1]}"
 
 
 def is_hours(column: pd.Series) -> bool:

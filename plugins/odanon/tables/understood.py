@@ -1,5 +1,6 @@
 """What a command understands of a table before it does anything: how it is written, and which columns mean what."""
 
+import itertools
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -52,12 +53,12 @@ def with_ends(table: TableInput, console: Console) -> TableInput:
 
 
 def _where(table: TableInput) -> str:
-    """Where the first rows lie, of columns of degrees that may be swapped for all that is known of them."""
+    """Where the first rows lie, of columns of degrees that may be swapped for all that their size tells, whatever they are called."""
     if table.crs is not None or table.origin in table.seen.names or "," not in table.origin:
         return ""
     pair = pair_of("--origin", table.origin)
     first, second = (table.seen.numbers(table.seen.find(name, "--origin")) or [] for name in pair)
-    place = whereabouts(pair, first, second)
+    place = whereabouts(first, second)
     swapped = shlex.quote(f"{pair[1]},{pair[0]}")
     return place and f"trips start around {place}; if that is the wrong place, write --origin {swapped}"
 
@@ -120,7 +121,7 @@ def proposal(
     table: TableInput, unit: str, k: int, algorithm: str, suppression: float, others: Sequence[str] = ()
 ) -> Proposal:
     """The meaning of the columns, what would be made of them, and the whole command; `others` are words of it that are about neither."""
-    seen = table.seen
+    seen, _ = table.seen, table.builder  # a hierarchy that does not exist is told now
     _find_named(table)
     found = guess(seen)
     bins = _bin(table)
@@ -137,6 +138,11 @@ def proposal(
             "no column looks like ids of people, so k can only count trips, all of which may be one person's: --unit trips accepts"
             " that, --person COLUMN names the ids"
         )
+    if count is None and None not in ends.values():
+        question = table.uncounted(
+            str(ends["origin"]), str(ends["destination"]), person, {*ends.values(), person, table.time}
+        )
+        lacking += [question] if question else []
     maps = _map(table, seen, ends["origin"])
     lacking += maps.lacking
     lines = [
@@ -154,15 +160,17 @@ def proposal(
     words += ["--time", table.time] if table.time else []
     words += ["--bin", bins] if bins else []
     words += [*maps.words, *_given(table)]
-    words += ["-k", str(k), "--unit", counted, *others, "--out", release_name(table)]
+    words += ["-k", str(k), "--unit", counted, *others, "--out", str(release_folder(table))]
     named = {**ends, "person": person, "count": count, "bin": bins}
     columns: dict[str, Any] = {name: column for name, column in named.items() if column is not None}
     return Proposal(shlex.join(words), columns, tuple(lines), tuple(lacking))
 
 
-def release_name(table: TableInput) -> str:
-    """The folder that is proposed."""
-    return f"{table.path.name.partition('.')[0]}-release"
+def release_folder(table: TableInput) -> Path:
+    """The folder that is proposed, in which nothing lies yet."""
+    name = f"{table.path.name.partition('.')[0]}-release"
+    numbered = (Path(name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
+    return next(folder for folder in numbered if not folder.exists())
 
 
 def _given(table: TableInput) -> list[str]:

@@ -49,6 +49,39 @@ def refusal(*words: str) -> str:
     return str(failed.exception)
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-k", "1"], "k"),
+        (["--suppression", "7"], "suppression"),
+        (["--unit", "foo"], "unit"),
+        (["--algorithm", "nix"], "nix"),
+        (["--hierarchy", "nix"], "nix"),
+        (["--set", "foo"], "foo"),
+    ],
+)
+def test_what_would_be_refused_is_not_proposed(
+    trips: pd.DataFrame, here: Path, words: list[str], sentence: str
+) -> None:
+    trips.to_csv("trips.csv", index=False)
+    assert sentence in refusal("trips.csv", *words)
+
+
+def test_the_proposed_folder_is_a_new_one(trips: pd.DataFrame, here: Path) -> None:
+    trips.to_csv("trips.csv", index=False)
+    assert shown("trips.csv").endswith("--out trips-release\n")
+    Path("trips-release").mkdir()
+    assert shown("trips.csv").endswith("--out trips-release-2\n")
+
+
+def test_flows_without_a_count_are_asked_about_before_anything_is_proposed(here: Path) -> None:
+    cells = sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 1))
+    flows = pd.DataFrame([(o, d, 7) for o in cells for d in cells], columns=["origin", "destination", "S000"])
+    flows.to_csv("od.csv", index=False)
+    assert "every pair is there once" not in shown("od.csv", "--count", "S000")
+    assert "? does column 'S000' say how many trips a row stands for? Add --count S000" in shown("od.csv")
+
+
 def test_a_file_alone_is_understood_shown_and_not_touched(trips: pd.DataFrame, here: Path) -> None:
     trips.to_csv("my trips.csv", index=False, sep=";")
     before = sorted(Path().iterdir())
@@ -118,9 +151,7 @@ def test_coordinates_that_are_no_degrees_are_asked_about(here: Path) -> None:
     assert "  ? " not in shown("trips.csv", "--crs", "EPSG:2154")
 
 
-def test_degrees_of_columns_that_do_not_say_which_they_are_are_placed_for_people(
-    trips: pd.DataFrame, here: Path
-) -> None:
+def test_degrees_are_placed_for_people_whatever_their_columns_are_called(trips: pd.DataFrame, here: Path) -> None:
     places = {name: [h3.cell_to_latlng(cell)[at] for cell in trips[column]] for name, column, at in PLACES}
     pd.DataFrame({"user_id": trips["user_id"], **places}).to_csv("od.csv", index=False)
 
@@ -137,7 +168,7 @@ def test_degrees_of_columns_that_do_not_say_which_they_are_are_placed_for_people
     swapped = "trips start around 5° north, 46° east; if that is the wrong place, write --origin b1,a1"
     assert swapped in told("a", "b")
     assert "trips start around 46° north, 5° east" in told("b", "a")
-    assert "trips start around" not in told("lat", "lon")
+    assert "trips start around 46° north, 5° east" in told("lat", "lon")
 
 
 PLACES = [

@@ -74,6 +74,17 @@ def test_categories_make_the_matrix_that_texts_make(table: list[tuple[str, str, 
         assert getattr(plain, part).tolist() == getattr(fast, part).tolist()
 
 
+def test_numbers_beside_labels_that_are_texts_are_told_apart_from_strangers() -> None:
+    tree = Hierarchy.from_parents(["1", "2", "root"], [2, 2, -1], kind="table")
+    assert repr(tree) == "<Hierarchy table: 2 tiles, 3 nodes>"
+    rows = pd.DataFrame({"origin": [1], "destination": [2], "trips": [3]})
+    with pytest.raises(OdanonError, match="make texts of them, as with astype"):
+        ODMatrix.from_frame(rows, tree, tree, person=None)
+    strangers = pd.DataFrame({"origin": ["3"], "destination": ["2"], "trips": [3]})
+    with pytest.raises(OdanonError, match="build it over all tiles of the matrix"):
+        ODMatrix.from_frame(strangers, tree, tree, person=None)
+
+
 @pytest.mark.parametrize("kind", ["category", "object", "str"])
 def test_a_row_that_names_no_tile_is_refused_and_not_counted_elsewhere(kind: str) -> None:
     frame = pd.DataFrame({"origin": pd.Series(["a", None]).astype(kind), "destination": "b"})

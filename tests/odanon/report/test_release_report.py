@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
+from odanon.metrics.declared import OF_TABLES
 from odanon.report.encode import encode_bins, encode_zones, rings_of
 from odanon.report.release import SCRIPTS, render_release
 
@@ -219,6 +220,23 @@ def test_vehicles_are_not_called_people(small_release):
     assert "says how many trips vehicles made" in page
     assert "<strong>Vehicles behind a flow</strong>" in page
     assert "</strong> vehicles</li>" in page  # what went in
+
+
+def test_a_table_of_several_days_is_told_by_its_first_and_last(small_release):
+    flows, zones, release = small_release
+    page = render_release(flows, zones, {**release, "window_start": "2026-03-10", "window_end": "2026-05-08"})
+    told = re.sub(r"</?bdi[^>]*>", "", page)
+    assert "of the days from 2026-03-10 to 2026-05-08" in told
+    assert "2026-03-10 – 2026-05-08" in told
+
+
+@pytest.mark.parametrize("band", ["10-19", ""])
+def test_figures_that_nobody_knows_have_no_card(small_release, band: str):
+    flows, zones, release = small_release
+    figures = {**release["figures"], **{figure.public: figure.declaration for figure in OF_TABLES}}
+    metrics = {**release["metrics"], "persons_min_band": band}
+    page = render_release(flows, zones, {**release, "metrics": metrics, "figures": figures}).partition("<script")[0]
+    assert ("people, at the fewest" in page) == bool(band)
 
 
 def test_not_a_number_and_dates_become_plain_json(small_release):

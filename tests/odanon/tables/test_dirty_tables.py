@@ -14,6 +14,7 @@ import pytest
 from pyproj import Transformer
 from shapely import box
 
+import odanon
 from odanon.errors import OdanonError
 from odanon.tables.look import look
 from odanon.tables.read import TableInput
@@ -194,7 +195,7 @@ def test_numbers_that_may_be_thousands_are_asked_about(tmp_path: Path, sign: str
     assert rows["count"].tolist() == [1000, 12000]
 
 
-@pytest.mark.parametrize("name", ["count", "Trips", "flow", "N"])
+@pytest.mark.parametrize("name", ["count", "Trips", "flow", "N", "sum_trips", "Persons"])
 def test_a_forgotten_count_is_asked_about_and_never_taken_for_one_trip_a_row(tmp_path: Path, name: str) -> None:
     cell = h3.latlng_to_cell(45.75, 4.85, 8)
     pd.DataFrame({"origin": [cell], "destination": [cell], name: [50]}).to_parquet(tmp_path / "od.parquet")
@@ -204,6 +205,25 @@ def test_a_forgotten_count_is_asked_about_and_never_taken_for_one_trip_a_row(tmp
     assert table.__class__(path=table.path, count="1").load().matrices[None].volume == 1
     pd.DataFrame({"origin": [cell], "destination": [cell], name: ["east"]}).to_parquet(tmp_path / "od.parquet")
     assert table.__class__(path=table.path).load().matrices[None].volume == 1
+
+
+def test_a_table_with_every_pair_once_beside_numbers_is_asked_about_whatever_they_are_called(tmp_path: Path) -> None:
+    cells = sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 1))
+    flows = pd.DataFrame([(o, d) for o in cells for d in cells], columns=["origin", "destination"])
+    flows = flows.assign(S000=range(len(flows)), area=1.5, name="east")
+    flows.to_csv(tmp_path / "od.csv", index=False)
+    question = (
+        "every pair is there once: does one of 'S000', 'area' say how many trips a row stands for? Add --count COLUMN"
+    )
+    assert question in refusal(tmp_path / "od.csv")
+    assert TableInput(path=tmp_path / "od.csv", count="1").load().matrices[None].volume == len(flows)
+    with pytest.raises(OdanonError, match="does column 'S000' say how many trips a row stands for"):
+        odanon.anonymize(flows, "h3", unit="trips", k=2)
+    trips = pd.concat([flows, flows.head(1)])  # a pair comes twice, as in a table of trips
+    trips.to_csv(tmp_path / "trips.csv", index=False)
+    assert TableInput(path=tmp_path / "trips.csv").load().matrices[None].volume == len(trips)
+    flows.assign(user=range(len(flows))).to_csv(tmp_path / "people.csv", index=False)
+    assert TableInput(path=tmp_path / "people.csv", person="user").load().matrices[None].volume == len(flows)
 
 
 @pytest.mark.parametrize("values", [["12.5", "3"], ["NA", "3"], [" ", "3"], ["-1", "3"]])

@@ -129,6 +129,14 @@ def test_days_that_begin_twice_or_never_are_no_obstacle(zone: str, times: list[s
     assert clocks[0].hour == instants.dt.tz_convert(zone)[0].hour
 
 
+def test_stray_days_are_told_with_those_that_most_rows_are_of() -> None:
+    days = ["2008-12-31T12:00Z", *["2024-01-05T12:00Z", "2024-02-01T12:00Z"] * 5, "2025-03-01T12:00Z"]
+    instants = pd.Series(pd.to_datetime(days, utc=True)).dt.as_unit("us")
+    told = "on 5,905 days from 2008-12-31 to 2025-03-01, and at most 366 .* all but 2 of 12 rows lie on 2024-01-05 to 2024-02-01"
+    with pytest.raises(OdanonError, match=told):
+        cut(instants, PARIS, timedelta(days=1), "od.csv")
+
+
 def test_a_moment_that_the_clock_repeats_is_told_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert starts(table(tmp_path, ["2026-10-25T02:30", "2026-10-25T04:00"]))["10-25 02:00+0200"] == 1
     assert "1 times are shown twice or never by the clock of Europe/Paris" in caplog.text
