@@ -299,19 +299,19 @@ def _totals(values: npt.NDArray, starts: npt.NDArray[np.int64]) -> npt.NDArray:
 def _sorted_codes(ids: pd.Series) -> _Key:
     """A number for every distinct value, in their order."""
     if isinstance(ids.dtype, pd.CategoricalDtype):
-        return _of_categories(ids.array, lambda names: pd.factorize(pd.Series(names), sort=True)[0])
+        return _of_categories(ids.array, lambda names: pd.factorize(names, sort=True)[0])
     return _Key(pd.factorize(ids, sort=True)[0])
 
 
 def _ranks(labels: pd.Series, tree: Hierarchy) -> _Key:
     if isinstance(labels.dtype, pd.CategoricalDtype) and not labels.hasnans:
-        return _of_categories(labels.array, tree.ranks)
+        return _of_categories(labels.array, lambda names: tree.ranks(names.to_numpy(object)))
     return _Key(tree.ranks(labels.to_numpy()))  # which tells missing ones
 
 
-def _of_categories(column: pd.Categorical, number: Callable[[npt.NDArray], npt.NDArray]) -> _Key:
+def _of_categories(column: pd.Categorical, number: Callable[[pd.Index], npt.NDArray]) -> _Key:
     """The number of every row's category, each asked for once and only if a row has it."""
-    names = column.categories.to_numpy(object)
+    names = column.categories
     there = np.zeros(len(names), dtype=bool)
     there[column.codes] = True
     numbers = np.zeros(len(names), np.int64)

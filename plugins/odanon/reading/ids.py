@@ -19,6 +19,7 @@ from odanon.reading.texts import is_number, is_text, utf8
 _FLOATING = r"^-?(0|[1-9][0-9]*)\.0+$|^-?[0-9]\.[0-9]+[eE][+-]?[0-9]+$|^-?[0-9][eE]\+[0-9]+$"
 _WHOLE = r"^(0|-?[1-9][0-9]*)$"
 _UUID = r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
+_IN_FLOATING, _UUID_LENGTH = (b".", b"+"), 36  # every float has one of these, and every UUID so many letters
 _WIDEST = pa.decimal256(76, 0)
 _EXACT_BITS = {16: 11, 32: 24, 64: 53}  # whole numbers below 2 to that power have a float of their own
 
@@ -62,12 +63,14 @@ def canonical(values: pa.Array, spelling: Spelling) -> Ids:
         values = _uuid_texts(values)
     elif is_text(values.type):
         values = utf8(values)
-    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    given = pa.types.is_dictionary(values.type)  # whoever gives a dictionary may have written an entry twice
+    encoded = values if given else values.dictionary_encode()
     distinct, indices = encoded.dictionary, encoded.indices
     names = _names(distinct, spelling)
-    merged = names.dictionary_encode()
-    if len(merged.dictionary) < len(names):  # 17 and 17.0 met, or an id is empty
-        names, indices = merged.dictionary, merged.indices.take(indices)
+    if given or not names.equals(distinct):
+        merged = names.dictionary_encode()
+        if len(merged.dictionary) < len(names):  # 17 and 17.0 met, or an id is empty
+            names, indices = merged.dictionary, merged.indices.take(indices)
     return Ids(pa.DictionaryArray.from_arrays(indices.cast(pa.int32()), names), is_number(distinct.type))
 
 
@@ -128,12 +131,19 @@ def _text_names(names: pa.Array, spelling: Spelling) -> pa.Array:
         names = pc.utf8_trim_whitespace(names)
     if spelling.fold_case:
         names = pc.utf8_lower(names)
-    floating = pc.fill_null(pc.match_substring_regex(names, _FLOATING), False)
-    if pc.any(floating).as_py():
+    if _any_has(names, _IN_FLOATING):
+        floating = pc.fill_null(pc.match_substring_regex(names, _FLOATING), False)
         written = _float_names(names.filter(floating).cast(pa.float64()))
         names = pc.replace_with_mask(names, floating, written)
-    names = pc.if_else(pc.match_substring_regex(names, _UUID), pc.utf8_lower(names), names)
+    if pc.any(pc.equal(pc.binary_length(names), _UUID_LENGTH)).as_py():
+        names = pc.if_else(pc.match_substring_regex(names, _UUID), pc.utf8_lower(names), names)
     return pc.if_else(pc.equal(names, ""), None, names)
+
+
+def _any_has(texts: pa.Array, letters: Sequence[bytes]) -> bool:
+    """Whether one of these letters may be in some text: a look at the bytes costs a hundredth of a look at each text."""
+    octets = texts.buffers()[2]
+    return octets is not None and any(letter in memory for memory in [octets.to_pybytes()] for letter in letters)
 
 
 def _float_names(floats: pa.Array) -> pa.Array:

@@ -50,7 +50,9 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
         raise OdanonError(f"{seen.path}: {error}") from None
     if not next(iter(columns.values())).rows:
         raise OdanonError(f"{seen.path} has no rows; give a table of trips or flows")
-    return pd.DataFrame({name: column.series() for name, column in columns.items()}, copy=False)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        series = pool.map(_Growing.series, columns.values())
+        return pd.DataFrame(dict(zip(columns, series, strict=True)), copy=False)
 
 
 def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> dict[str, "_Growing"]:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.reading.ids import Spelling
+from odanon.reading.ids import AS_WRITTEN, Spelling, canonical
 from odanon.reading.persons import persons
 from odanon.reading.validate import Tally, validate
 from odanon.tables.read import TableInput
@@ -109,6 +109,13 @@ def test_a_uuid_is_its_usual_text() -> None:
     typed = pd.Series([None, uuid.UUID(UUID)], dtype=object)
     assert list(persons(typed)[0].dropna()) == [UUID]
     assert set(persons(pd.Series([uuid.UUID(UUID), UUID.upper(), UUID], dtype=object))[0]) == {UUID}
+
+
+def test_entries_that_a_dictionary_has_twice_are_one_person() -> None:
+    given = pa.DictionaryArray.from_arrays([0, 1, 2, None, 3], ["a", "b", "a", None])
+    found = canonical(given, AS_WRITTEN).names
+    assert found.to_pylist() == ["a", "b", "a", None, None]
+    assert found.dictionary.to_pylist() == ["a", "b"]
 
 
 def test_rows_keep_their_ids_whatever_their_labels() -> None:

@@ -26,6 +26,7 @@ from odanon.reading.ids import UnclearIdError, one_type
 # What honest files stay far below: a point takes bytes.
 _ROWS_PER_BYTE, _FREE_ROWS = 64, 1_000_000
 _ROW_GROUP_SHARE = 0.5  # of the memory limit
+_GATHERED_BYTES = 32 << 20  # of short batches that are put together
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 _JSON_KINDS = {"text": pa.string(), "id": pa.string(), "number": pa.float64(), "texts": pa.list_(pa.string())}
 
@@ -48,7 +49,7 @@ def raw_batches(
     text = Unpacked(file, size, codec)
     plain = re.sub(r"\.(gz|bz2|zst|lz4)$", "", name)
     if plain.endswith((".csv", ".txt", ".tsv")) or dialect.names is not None:  # somebody has looked
-        return _csv(text, columns, dialect, lines=lines)
+        return _gathered(_csv(text, columns, dialect, lines=lines))
     if plain.endswith(".gpx"):
         return gpx(text)
     if plain.endswith(".plt"):
@@ -133,6 +134,19 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
         if text.refused:
             raise RefusedError("bomb") from None
         raise RefusedError("long_row" if "straddling" in str(error) else "damaged") from None
+
+
+def _gathered(batches: Raw) -> Raw:
+    """Batches of as many rows as other formats have: labels and ids that rows repeat are sent, and put together, less often."""
+    held, lost = list[pa.RecordBatch](), 0
+    for batch, more in batches:
+        held.append(batch)
+        lost += more
+        if sum(each.num_rows for each in held) >= BATCH_ROWS or sum(each.nbytes for each in held) >= _GATHERED_BYTES:
+            yield pa.concat_batches(held), lost
+            held, lost = [], 0
+    if held:
+        yield pa.concat_batches(held), lost
 
 
 class _Joined(io.RawIOBase):
