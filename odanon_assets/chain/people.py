@@ -8,7 +8,7 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon.product.model import RESIDENCE, People, Population
+from odanon.product.sections import RESIDENCE, People, Population
 from odanon.protocols import KnowsPeople, Source, Zoning
 from odanon.reading.batches import Column, Kind
 from odanon.reading.persons import IdKinds, persons, spelling_of

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from odanon.checking import Verdict
 from odanon.plugin import format_duration
 from odanon.product import Product
-from odanon.product.model import Arrival
+from odanon.product.sections import Arrival
 from odanon.protocols import ListsFiles, TellsState
 from odanon.reading.delivery import Delivery
 from odanon.reading.files import dated

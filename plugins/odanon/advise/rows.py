@@ -86,7 +86,7 @@ def table_rows(table: TableInput) -> PeopleRows:
     told = pd.concat([rows.rename(columns={"count": "trips"}), clock], axis="columns")
     known = own_columns(told if "trips" in told else told.assign(trips=1))
     resolution = cell_resolution(known) if table.zones is None else None
-    return PeopleRows(known, lambda part, _: table.map(part)[1], resolution)
+    return PeopleRows(known, lambda part, _: table.map.under(part)[1], resolution)
 
 
 def cell_resolution(rows: pd.DataFrame) -> int | None:

@@ -12,7 +12,7 @@ from odanon import registry
 from odanon.commands.trace_files import Out, Parameters, folder_of, read_table
 from odanon.commands.values import plugin_parameters
 from odanon.errors import OdanonError
-from odanon.product.model import OD, Calendar
+from odanon.product.sections import OD, Calendar
 from odanon.registry import explain
 from odanon.trips.days import od_rows_of_days, typical_day
 from odanon.trips.od import UNKNOWN, pair_table

@@ -13,7 +13,7 @@ from odanon.plugin import Duration
 from odanon.product.choices import PluginChoice
 from odanon.product.clock import Clock
 from odanon.product.load import load_file
-from odanon.product.model import Section
+from odanon.product.sections import Section
 
 Key = Literal["age", "gender", "occupation", "car", "home_status", "canton"]  # as in odanon.demand.matching
 

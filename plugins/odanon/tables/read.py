@@ -1,4 +1,4 @@
-"""Reading a table of trips or flows and the map it lies on."""
+"""Reading a table of trips or flows."""
 
 import logging
 import re
@@ -13,36 +13,29 @@ from zoneinfo import ZoneInfo, available_timezones
 import numpy as np
 import pandas as pd
 
-from odanon import registry
 from odanon.errors import OdanonError
-from odanon.geo.arrays import ObjectArray
-from odanon.geo.layerfiles import is_geoparquet
-from odanon.hierarchies.over import tree_over
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.matrix import ODMatrix
-from odanon.model.tiles import Tiles, distinct_labels, on_earth, unplaced
+from odanon.model.tiles import Tiles
 from odanon.model.window import Times
-from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.batches import Column, stand_ready
 from odanon.reading.files import shown
 from odanon.reading.ids import Spelling
 from odanon.reading.persons import persons
 from odanon.reconstruct.prior import TileWeights, read_weights
-from odanon.tables.columns import Clock, Progress, categories, mark, read_columns, whole_labels
+from odanon.tables.columns import Clock, Progress, mark, read_columns, whole_labels
 from odanon.tables.coordinates import pair_of, placed
 from odanon.tables.dialects import EITHER, Told
 from odanon.tables.guess import may_count, number_columns
 from odanon.tables.look import Seen, look
+from odanon.tables.map import TableMap
 from odanon.tables.times import column_bins, cut, parse_bins
 
-_TABLES = (".csv", ".parquet")
 _COMMAS = re.compile(r"[+-]?\d{1,3},\d{3}")
 _COUNTS = 4  # columns that a question names
-_NAMED = 25  # zones that a sentence lists
 _MOST_BINS = 24 * 366
 _SPELLING = Spelling(trim=True)  # of one file: nobody is another person for a blank
-OUTSIDE = "\0outside"  # the label of a place in no zone
 _log = logging.getLogger("odanon")
 
 
@@ -103,7 +96,7 @@ class TableInput:
         if self.only is not None:
             rows = rows[rows["segment"] == self.only]
         rows = self.within_zones(rows)
-        tiles, tree = self.map(rows)
+        tiles, tree = self.map.under(rows)
         prior = None if self.tile_weights is None else read_weights(self.tile_weights)
         ground = Ground.of(tree, tree, None if tiles.kind == "unplaced" else tiles)
         if ground is not None:
@@ -154,6 +147,15 @@ class TableInput:
         """What the first rows show."""
         stand_ready()
         return look(self.path, Told(**self.csv))
+
+    @cached_property
+    def map(self) -> TableMap:
+        """The zones and the hierarchy under it."""
+        return TableMap(self.zones, self.zone_id, self.resolution, self.hierarchy, self.hierarchy_parameters)
+
+    def within_zones(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows between known zones."""
+        return self.map.within(rows, self.path, drop=self.drop_unknown)
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -276,12 +278,7 @@ class TableInput:
         option, named = f"--{side}", getattr(self, side)
         first, second = (table[f"{side}_{at}"].to_numpy(np.float64) for at in (0, 1))
         lat, lon = placed(option, pair_of(option, named), first, second, self.crs)
-        if self._zoning is None:
-            codes, names = registry.create("zoning", "h3", {"resolution": self.resolution}).coded(lat, lon)
-            return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names, dtype="str"), validate=False))
-        labels = categories(self._zoning.assign(lat, lon))
-        outside = labels.isna() & on_earth(lat, lon)  # a place in no zone is unknown, an empty one is missing
-        return labels.cat.add_categories([OUTSIDE]).where(~outside, OUTSIDE)
+        return self.map.labels(lat, lon)
 
     def _without_missing(self, rows: pd.DataFrame) -> pd.DataFrame:
         lacking = {name: int(rows[name].isna().sum()) for name in rows if rows[name].hasnans}
@@ -303,71 +300,6 @@ class TableInput:
     def _told(self, name: str) -> str:
         """The columns behind one of ours, as the table calls them."""
         return str(getattr(self, name))
-
-    def map(self, rows: pd.DataFrame) -> tuple[Tiles, Hierarchy]:
-        """Where the labels of the table lie, which is given zones, H3 cells or nowhere, and the hierarchy over them.
-
-        Of given zones all count, whether the table names them or not.
-        """
-        labels = distinct_labels([*rows["origin"].unique(), *rows["destination"].unique()])
-        zoning = self._zoning or self._cells(labels)
-        if zoning is None and Path(self.hierarchy).suffix not in _TABLES:
-            raise OdanonError(
-                f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
-            )
-        if zoning is not None:
-            return tree_over(zoning, self.builder, labels)
-        tiles = unplaced(labels)
-        return tiles, self.builder.build(tiles)
-
-    def within_zones(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows between zones that the layer of polygons has; others are named, and left out if so asked."""
-        zoning = self._zoning
-        if zoning is None or not isinstance(zoning, KnowsEveryTile):
-            return rows
-        outside = {side: ~rows[side].isin(zoning.every_label) for side in ("origin", "destination")}
-        lost = outside["origin"] | outside["destination"]
-        if not lost.any():
-            return rows
-        names = sorted({str(label) for side, out in outside.items() for label in rows[side][out].unique()} - {OUTSIDE})
-        listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
-        counted = f"{int(lost.sum()):,} of {len(rows):,} rows"
-        what = (
-            f"{len(names)} zones are not in {self.zones}: {listed}"
-            if names
-            else f"{counted} start or end in none of {self.zones}"
-        )
-        if not self.drop_unknown:
-            raise OdanonError(f"{self.path}: {what}; add them there, or leave their rows out with --drop-unknown")
-        kept = rows[~lost]
-        if kept.empty:
-            raise OdanonError(f"{self.path}: {what}; no row is left without them")
-        _log.warning("%s: %s; %s are left out", self.path, what, counted)
-        return kept
-
-    @cached_property
-    def _zoning(self) -> Zoning | None:
-        """The given zones: polygons, or points and the ground nearest to them."""
-        if self.zones is None:
-            return None
-        kind = "voronoi" if self.zones.suffix.lower() in _TABLES and not is_geoparquet(self.zones) else "polygons"
-        where = {"antennas" if kind == "voronoi" else "path": self.zones, "id": self.zone_id}
-        return registry.create("zoning", kind, where)
-
-    def _cells(self, labels: ObjectArray) -> Zoning | None:
-        """The zoning of labels that are H3 cells."""
-        import h3
-
-        if all(h3.is_valid_cell(label) for label in labels):
-            return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])})
-        return None
-
-    @cached_property
-    def builder(self) -> HierarchyBuilder:
-        """The named hierarchy, or the one in a table of children and parents."""
-        if Path(self.hierarchy).suffix in _TABLES:
-            return registry.create("hierarchy", "table", {"path": self.hierarchy, **self.hierarchy_parameters})
-        return registry.create("hierarchy", self.hierarchy, self.hierarchy_parameters)
 
     def _matrix(self, rows: pd.DataFrame, tree: Hierarchy, times: Times | None = None) -> ODMatrix:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))

@@ -121,7 +121,7 @@ def proposal(
     table: TableInput, unit: str, k: int, algorithm: str, suppression: float, others: Sequence[str] = ()
 ) -> Proposal:
     """The meaning of the columns, what would be made of them, and the whole command; `others` are words of it that are about neither."""
-    seen, _ = table.seen, table.builder  # a hierarchy that does not exist is told now
+    seen, _ = table.seen, table.map.builder  # a hierarchy that does not exist is told now
     _find_named(table)
     found = guess(seen)
     bins = _bin(table)

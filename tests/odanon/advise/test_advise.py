@@ -86,7 +86,7 @@ def small(*trips: tuple[int, int, int]) -> PeopleRows:
         for n in range(people)
     ]
     table = TableInput(path=Path("none"))
-    return PeopleRows(pd.DataFrame(rows), lambda part, _: table.map(part)[1], 7)
+    return PeopleRows(pd.DataFrame(rows), lambda part, _: table.map.under(part)[1], 7)
 
 
 @pytest.mark.parametrize(("resolution", "cells"), [(7, 4), (6, 4 * 49)])

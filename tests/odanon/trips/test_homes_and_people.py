@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.errors import OdanonError
-from odanon.product.model import Calendar
+from odanon.product.sections import Calendar
 from odanon.trips.days import od_rows_of_days, typical_day
 from odanon.trips.homes import HOME_WORK_COLUMNS, Hours, home_work
 from odanon.trips.od import pair_table

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odanon.model.window import LENGTHS, days_of, next_window, window_instants, window_start
-from odanon.product.model import Calendar
+from odanon.product.sections import Calendar
 from odanon.trips.bins import bin_instants
 from odanon.trips.windows import added_rows, window_bins
 

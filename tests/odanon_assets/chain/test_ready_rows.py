@@ -13,7 +13,7 @@ from product_example import small_product
 
 from odanon.errors import OdanonError
 from odanon.product import Product
-from odanon.product.model import Population
+from odanon.product.sections import Population
 from odanon.reading import table
 from odanon_assets.chain import traces
 from odanon_assets.chain.people import PEOPLE, describe_people, expanded, write_people
