@@ -1,8 +1,10 @@
 """The `odanon` command: a group of what installed packages offer, each imported when it is called."""
 
 import gc
+import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from odanon.errors import OdanonError, one_line
+from odanon.errors import OdanonError, one_line, pass_on
 from odanon.help.listing import PANELS, Offer, listing, offers
 from odanon.help.outline import outlined
 from odanon.offered import OURS
@@ -25,6 +27,7 @@ _PLAINER = {
     r": Input should be (.+?)(, unable to .*)?$": r": it should be \1",
 }
 _MARKUP: Literal["markdown"] = "markdown"
+_TRACEBACK = "ODANON_TRACEBACK"
 _ALIVE = 50_000  # objects; modules make many that stay, and to look for rubbish among them took a fifth of a start
 
 
@@ -45,8 +48,11 @@ class Commands(TyperGroup):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        with _one_sentence():
-            return super().invoke(ctx)
+        try:
+            with _one_sentence():
+                return super().invoke(ctx)
+        except SystemExit as exit_:  # none of ours; Typer's own come later
+            raise OdanonError(f"the program was ended{_where(exit_)}; report it to whoever made that") from exit_
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in self.offers:
@@ -129,11 +135,34 @@ def app() -> None:
     gc.set_threshold(_ALIVE, 20, 100)
     try:
         main()
-    except OdanonError as error:
-        typer.secho(f"odanon: {one_line(str(error))}", fg="red", err=True)
-        sys.exit(1)
-    except OSError as error:
-        if error.filename is None:
+    except SystemExit:
+        raise
+    except BaseException as error:
+        pass_on(error)
+        if os.environ.get(_TRACEBACK) and not isinstance(error, OdanonError):
             raise
-        typer.secho(f"odanon: {error.filename}: {error.strerror}; choose a path that you may use", fg="red", err=True)
+        typer.secho(f"odanon: {_said(error)}", fg="red", err=True)
         sys.exit(1)
+
+
+def _said(error: BaseException) -> str:
+    """The sentence of a mistake; of one that nobody foresaw no words of its own, which may quote data."""
+    if isinstance(error, OdanonError):
+        return one_line(str(error))
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; choose a path that you may use"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; use a smaller table or larger tiles"
+    return (
+        f"failed with {type(error).__name__}{_where(error)}; report it to whoever made that ({_TRACEBACK}=1 shows what led there,"
+        " and may quote data)"
+    )
+
+
+def _where(error: BaseException) -> str:
+    """The line of the program that raised an error."""
+    lines = list(traceback.walk_tb(error.__traceback__))
+    if not lines:
+        return ""
+    frame, line = lines[-1]
+    return f" in {frame.f_globals.get('__name__', 'a program')}, line {line}"

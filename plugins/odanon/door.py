@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from odanon import registry
-from odanon.errors import OdanonError, TooFewError, one_line
+from odanon.anonymizers.anonymizer import unkept
+from odanon.errors import OdanonError, TooFewError, one_line, pass_on
 from odanon.gate.drawn import redrawn
 from odanon.gate.listed import listed_flows
 from odanon.gate.plain import plain
@@ -129,10 +130,14 @@ class _Author:
             timed = verifiable and not (overlapping or leaves_out) and bool(getattr(anonymizer, "timed", False))
             own = f"not verified, by its own word: {anonymizer.sentence}"
             sentence = promise.told(budgeted=budgeted) if verifiable else own
-        except Exception as error:
+            lacking = unkept(type(anonymizer), parameters)
+        except BaseException as error:
+            pass_on(error)
             raise OdanonError(
                 f"{name} does not say what it promises in the parameters of odanon.api.Anonymizer; report it to its author"
             ) from error
+        if lacking:
+            raise OdanonError(f"{name} does not keep {lacking[0]}; remove {lacking[0]} or choose another algorithm")
         return cls(name, parameters, promise, verifiable, overlapping, leaves_out, budgeted, one_line(sentence), timed)
 
     def told(self, promise: Promise) -> str:
@@ -149,7 +154,8 @@ class _Author:
             if registry.is_ours("anonymize", self.name):
                 raise
             raise OdanonError(f"{self.name}: {one_line(str(error))}") from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on(error)
             raise OdanonError(
                 f"{self.name} failed with {type(error).__name__}; nothing is released, report it to its author"
             ) from error
@@ -223,7 +229,7 @@ def _anonymized(
     if not enough:
         raise _too_few(anonymizer, author, matrices)
     made = author.work(lambda: _made(anonymizer, list(enough.values()), origins, destinations))
-    if not isinstance(made, list | tuple) or not all(isinstance(release, Release) for release in made):
+    if made is None:
         raise OdanonError(f"{author.name} returned something that is no Release; report it to its author")
     if len(made) != len(enough):
         raise OdanonError(f"{author.name} made {len(made)} releases of {len(enough)} matrices; report it to its author")
@@ -247,12 +253,17 @@ def _too_few(anonymizer: Anonymizes, author: _Author, matrices: Mapping[Bin, ODM
     return TooFewError(f"no time bin reaches {wanted} in all; use longer bins, a longer window or a smaller promise")
 
 
-def _made(anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> Any:
-    """What the anonymiser returns for some matrices, whatever that is."""
+def _made(
+    anonymizer: Anonymizes, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy
+) -> tuple[Release, ...] | None:
+    """What the anonymiser returns for some matrices; None if something of it is no release."""
     whole_window = getattr(anonymizer, "anonymize_window", None)
-    if whole_window is not None:
-        return whole_window(matrices, origins, destinations)
-    return [anonymizer.anonymize(od, origins, destinations) for od in matrices]
+    if whole_window is None:
+        made: Any = [anonymizer.anonymize(od, origins, destinations) for od in matrices]
+    else:
+        made = whole_window(matrices, origins, destinations)
+    found = tuple(made) if isinstance(made, list | tuple) else (None,)
+    return found if all(isinstance(each, Release) for each in found) else None
 
 
 def _reaches(od: ODMatrix, promise: Promise) -> bool:

@@ -8,6 +8,15 @@ def one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST].strip()
 
 
+def pass_on(error: BaseException) -> None:
+    """Raise again what nobody should catch: Ctrl-C and other interrupts, such as Dagster's, and the end of a generator.
+
+    All else that a stranger's code raises ends its work and nobody else's, be it an exit or of a kind that is no Exception.
+    """
+    if isinstance(error, KeyboardInterrupt | GeneratorExit) or "Interrupt" in type(error).__name__:
+        raise error
+
+
 class OdanonError(ValueError):
     """A mistake in data, configuration or request, phrased for the person who can repair it.
 

@@ -50,4 +50,8 @@ def _package(point: EntryPoint) -> str:
 
 @lru_cache  # a distribution reads its whole metadata to tell its name
 def _name(distribution: Distribution) -> str:
-    return distribution.name
+    try:
+        name = distribution.name
+    except Exception:  # of one that was installed by half
+        name = None
+    return name or "an unknown package"

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from odanon.errors import OdanonError, one_line
+from odanon.errors import OdanonError, one_line, pass_on
 from odanon.model.promise import Promise
 from odanon.offered import AMBIGUOUS, OURS, TAKEN, Offered, offered, packages
 from odanon.plugin import parameters_of
@@ -99,7 +99,8 @@ class Plugin:
             return made, parameters_of(made)
         except ValidationError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on(error)
             raise OdanonError(
                 f"the {self.stage} plugin {self.name!r} of {self.distribution} cannot be made ({type(error).__name__});"
                 " choose another, and report it to its author"
@@ -181,16 +182,19 @@ def _load(stage: str, name: str) -> Plugin | Broken:
         return Broken(stage, name, owners, AMBIGUOUS)
     try:
         cls = points[0].load()
+        missing = lacks(stage, cls)
     except OdanonError as error:
         return Broken(stage, name, owners, f"{one_line(str(error))}; reinstall or update {owners}")
-    except (Exception, SystemExit) as error:  # whatever a stranger's module does when it is imported
+    except BaseException as error:  # whatever a stranger's module does when it is imported
+        pass_on(error)
         return Broken(stage, name, owners, f"{type(error).__name__} when it was loaded; reinstall or update {owners}")
-    if missing := lacks(stage, cls):
+    if missing:
         return Broken(stage, name, owners, f"it has no {' and no '.join(missing)}; docs/plugins says what it needs")
     found = Plugin(stage, name, owners, cls)
     try:
         found.schema  # noqa: B018 - a class whose parameters cannot be told cannot be configured
-    except Exception as error:
+    except BaseException as error:
+        pass_on(error)
         return Broken(stage, name, owners, f"its parameters cannot be read ({type(error).__name__}); is it a @plugin?")
     return found
 

@@ -1,6 +1,6 @@
 """Anonymisers that mean well and are careless: the door puts their releases in order, or says what is wrong in a sentence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -234,3 +234,50 @@ def test_why_a_parameter_is_refused_is_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(registry, "find", lambda *_: Plugin("anonymize", "wordy", "somebody", Wordy))
     with pytest.raises(OdanonError, match=r"^wordy: two  \[2Jlines$"):
         registry.create("anonymize", "wordy", {})
+
+
+class Raising(list[Any]):
+    """Releases that cannot be looked at."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise ValueError("secret person 17")
+
+
+@plugin
+class Windowed(Tiles):
+    """Makes a window of them."""
+
+    def anonymize_window(self, matrices: list[ODMatrix], origins: Hierarchy, destinations: Hierarchy) -> list[Release]:
+        return Raising([self.anonymize(od, origins, destinations) for od in matrices])
+
+
+def test_releases_that_cannot_be_looked_at_are_a_sentence() -> None:
+    with pytest.raises(OdanonError, match="Windowed failed with ValueError") as refused:
+        release({None: OD}, TREE, Windowed(k=5))
+    assert "secret" not in str(refused.value)
+
+
+@plugin
+class Forgets(Tiles):
+    """Has a set-up of its own, and forgets the one that it inherits."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
+def test_a_limit_that_is_not_kept_is_refused_whatever_a_plugin_forgets() -> None:
+    assert len(release({None: OD}, TREE, Forgets(k=5)).releases[None].flows)
+    with pytest.raises(OdanonError, match="Forgets does not keep report_small; remove report_small"):
+        release({None: OD}, TREE, Forgets(k=5, report_small=True))
+
+
+def test_interrupts_are_nobody_elses() -> None:
+    @plugin
+    class Stopped(Anonymizer):
+        """Somebody presses Ctrl-C."""
+
+        def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        release({None: OD}, TREE, Stopped(k=5))

@@ -3,11 +3,9 @@
 import json
 from typing import Any
 
-import h3
-import numpy as np
 import pandas as pd
 import pytest
-from house import House
+from house import TABLE, House, a_house
 
 MODULE = '''
 from dataclasses import replace
@@ -78,24 +76,6 @@ generalisation = odanon.metrics.generalisation:Generalisation
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     """With the package of a stranger."""
     return a_house(tmp_path_factory, {"stranger.py": MODULE, "stranger-1.0.dist-info/entry_points.txt": POINTS})
-
-
-def a_house(factory: pytest.TempPathFactory, files: dict[str, str]) -> House:
-    site, root = factory.mktemp("site"), factory.mktemp("house")
-    about = (
-        {"stranger-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n"} if files else {}
-    )
-    for name, content in {**files, **about}.items():
-        (site / name).parent.mkdir(exist_ok=True)
-        (site / name).write_text(content)
-    rng = np.random.default_rng(5)
-    cells = np.array(sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 2)), dtype=object)
-    ends = {side: cells[rng.integers(0, len(cells), 800)] for side in ("origin", "destination")}
-    pd.DataFrame({**ends, "user": rng.integers(0, 100, 800)}).to_parquet(root / "trips.parquet")
-    return House(site, root)
-
-
-TABLE = ("trips.parquet", "--person", "user", "-k", "5")
 
 
 def released(house: House) -> tuple[str, dict[str, Any]]:

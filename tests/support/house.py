@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import h3
+import numpy as np
+import pandas as pd
+import pytest
 import yaml
 from product_example import SMALL
+
+TABLE = ("trips.parquet", "--person", "user", "-k", "5")
 
 
 @dataclass(frozen=True)
@@ -37,3 +43,19 @@ class House:
         path = self.root / "pipelines" / "small.yaml"
         path.write_text(yaml.safe_dump({**SMALL, **changes}))
         return path
+
+
+def a_house(factory: pytest.TempPathFactory, files: dict[str, str]) -> House:
+    """A house with trips of 100 people, and with a package of a stranger if there are files of one."""
+    site, root = factory.mktemp("site"), factory.mktemp("house")
+    about = (
+        {"stranger-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n"} if files else {}
+    )
+    for name, content in {**files, **about}.items():
+        (site / name).parent.mkdir(exist_ok=True)
+        (site / name).write_text(content)
+    rng = np.random.default_rng(5)
+    cells = np.array(sorted(h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 2)), dtype=object)
+    ends = {side: cells[rng.integers(0, len(cells), 800)] for side in ("origin", "destination")}
+    pd.DataFrame({**ends, "user": rng.integers(0, 100, 800)}).to_parquet(root / "trips.parquet")
+    return House(site, root)

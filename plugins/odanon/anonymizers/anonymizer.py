@@ -1,8 +1,9 @@
 """What every anonymiser shares: the promise it makes, the budget it may spend, and the limits it keeps or refuses."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from odanon.errors import OdanonError
 from odanon.model.hierarchy import Hierarchy
@@ -23,6 +24,12 @@ LIMITS = {
     "report_small": False,
 }
 ALL_LIMITS = frozenset(LIMITS)
+
+
+def unkept(cls: type, parameters: Mapping[str, Any]) -> list[str]:
+    """The limits among the parameters that the releases of an anonymiser do not keep."""
+    keeps: Collection[str] = getattr(cls, "keeps", ())
+    return [name for name, nothing in LIMITS.items() if name not in keeps and parameters.get(name, nothing) != nothing]
 
 
 @plugin
@@ -56,10 +63,9 @@ class Anonymizer(Promise, ABC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, nothing in LIMITS.items():
-            if name not in self.keeps and getattr(self, name) != nothing:
-                why = self.why_not or f"{type(self).__name__} does not keep {name}"
-                raise OdanonError(f"{why}; remove {name} or choose another algorithm")
+        for name in unkept(type(self), {name: getattr(self, name) for name in LIMITS}):
+            why = self.why_not or f"{type(self).__name__} does not keep {name}"
+            raise OdanonError(f"{why}; remove {name} or choose another algorithm")
         if self.k_areas is not None and self.report_small:
             raise OdanonError(
                 "k_areas limits areas of the hierarchy and report_small adds rests of it; keep one of them"

@@ -13,7 +13,7 @@ import numpy as np
 from odanon.compare.cross import below_thresholds, counted_by_weight, recounted
 from odanon.compare.plan import EVERYBODY, WEIGHTS_ALONE, Case
 from odanon.door import release
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, pass_on
 from odanon.metrics.measure import measured_window
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -90,8 +90,8 @@ def warm_up(anonymizer: Anonymizes, matrices: dict[Any, ODMatrix], loaded: Loade
     rows, tree = copy.deepcopy((_head(smallest), loaded.tree))
     try:
         anonymizer.anonymize(rows, tree, tree)
-    except (Exception, SystemExit):
-        return
+    except BaseException as error:
+        pass_on(error)
 
 
 def _head(od: ODMatrix) -> ODMatrix:

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from typing import Any
 
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, pass_on
 from odanon.extras import MissingExtraError, is_installed, needed_by
 from odanon.offered import AMBIGUOUS, TAKEN, offered, packages
 
@@ -51,7 +51,8 @@ class Offer:
                 return self.points[0].load()
         except MissingExtraError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on(error)
             raise self.broken("it cannot be imported", error) from error
 
 

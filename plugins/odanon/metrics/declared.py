@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from odanon import registry
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, pass_on
 from odanon.model.figure import Figure
 from odanon.offered import OURS
 from odanon.risk.figures import FIGURES as RISKS
@@ -67,7 +67,8 @@ def figures_of(metric: "Metric") -> tuple[Figure, ...]:
     try:
         told = tuple(metric.figures)
         plain = all(type(each) is Figure and {type(each.name), type(each.public)} <= {str, NoneType} for each in told)
-    except Exception:
+    except BaseException as error:
+        pass_on(error)
         plain = False
     if not plain:
         raise OdanonError(f"{type(metric).__name__} declares something that is no Figure; report it to its author")
@@ -129,5 +130,6 @@ def _read(plugin: registry.Plugin) -> tuple[tuple[Figure, ...], str]:
         return tuple(figure for metric in made for figure in figures_of(metric)), ""
     except ValidationError:
         return (), ""
-    except Exception as error:
+    except BaseException as error:
+        pass_on(error)
         return (), f"its figures cannot be read ({type(error).__name__}); docs/plugins says how to declare them"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from odanon import registry
-from odanon.errors import OdanonError
+from odanon.errors import OdanonError, pass_on
 from odanon.metrics.declared import is_ours, names_to_tell, refused_metrics
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
@@ -32,7 +32,8 @@ def metrics_for(od: ODMatrix, release: Release) -> "list[Metric]":
         try:
             why = refused.get(name)
             found += [] if why else _applicable(registry.find("metrics", name), od, release)
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             why = type(error).__name__
         if why:
             _log.warning("the metric %s is left out: %s", name, why)
@@ -63,7 +64,8 @@ def measured_window(
     for metric in metrics:
         try:
             combined, table = told_by(metric, matrices, releases)
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             if asked and (is_ours(metric) or isinstance(error, OdanonError)):
                 raise
             if asked:

@@ -83,7 +83,8 @@ class GridZoning:
         row = np.floor(y[usable] / self.cell_m).astype(np.int64)
         col = np.floor(x[usable] / self.cell_m).astype(np.int64)
         codes, cells = pd.factorize((row << 32) + col)
-        rows, cols = (cells + (1 << 31)) >> 32, ((cells + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+        rows = (cells + (1 << 31)) >> 32  # whatever the sign of the column
+        cols = cells - (rows << 32)
         names = [cell_label(self.cell_m, r, c) for r, c in zip(rows.tolist(), cols.tolist(), strict=True)]
         labels[usable] = np.array(names, dtype=object)[codes]
         return labels

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+_LOW_WORD = 2**32 - 1
 _INITIAL = np.array(
     [0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19], np.uint32
 )
@@ -19,7 +20,7 @@ def _round_constants() -> np.ndarray:
             root -= 1
         while (root + 1) ** 3 <= scaled:
             root += 1
-        constants.append(root & 0xFFFFFFFF)
+        constants.append(root & _LOW_WORD)
     return np.array(constants, np.uint32)
 
 
@@ -72,7 +73,7 @@ def _digest(state, w, data, begin, end):
             w[word] = value
         if block + 64 == padded:
             bits = np.uint64(length + 64) * np.uint64(8)
-            w[14], w[15] = np.uint32(bits >> np.uint64(32)), np.uint32(bits & np.uint64(0xFFFFFFFF))
+            w[14], w[15] = np.uint32(bits >> np.uint64(32)), np.uint32(bits & np.uint64(_LOW_WORD))
         _compress(state, w)
 
 
