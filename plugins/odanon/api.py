@@ -163,6 +163,10 @@ def anonymize(
     return release({None: od}, tree, anonymizer, promise, destinations=destinations or tree).releases[None]
 
 
+def _holds_numbers(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
 def _check_types(od: Any, hierarchy: Any, destinations: Any, algorithm: Any) -> None:
     """Refuse what is no table, no tree or no name."""
     if not isinstance(od, pd.DataFrame | ODMatrix):
@@ -206,7 +210,7 @@ def _ask_for_counts(
     if trips is None or trips in od.columns:
         return
     used = {origin, destination, person, weight}
-    numbers = [name for name in od.columns if name not in used and pd.api.types.is_numeric_dtype(od[name])]
+    numbers = [name for name in od.columns if name not in used and _holds_numbers(od[name])]
     pairs = [] if person in od.columns else [*od[[origin, destination]].head(_FIRST).itertuples(index=False, name=None)]
     if found := may_count(pairs, numbers):
         raise OdanonError(

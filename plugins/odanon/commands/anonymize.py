@@ -60,6 +60,8 @@ def anonymize(
     asked = {"k": k, "unit": unit, "suppression": suppression, **plugin_parameters(parameter)}
     anonymizer = registry.create("anonymize", algorithm, asked)
     promise = registry.find("anonymize", algorithm).promise(asked)
+    if adaptive and not splits_time(algorithm):
+        raise OdanonError(f"{algorithm} splits no time; choose --algorithm {_USUAL}, or --fixed")
     if out is None:
         others = [] if algorithm == _USUAL else ["--algorithm", algorithm]
         others += [] if suppression == _BUDGET else ["--suppression", str(suppression)]

@@ -235,9 +235,10 @@ def encode_bins(
         ]
         return [{**each, "hours": long} for each, long in zip(shown, hours, strict=True)] if hours else shown
     local = starts.tz_convert(timezone)
+    clock = local.tz_localize(None)  # a midnight that a clock does not show, or shows twice, is none of any zone
     pattern = "%H:%M"
-    if local.normalize().nunique() > 1:
-        pattern = "%d %b" if (local == local.normalize()).all() else "%d %b %H:%M"
+    if clock.normalize().nunique() > 1:
+        pattern = "%d %b" if (clock == clock.normalize()).all() else "%d %b %H:%M"
     labels = pd.Series(local.strftime(pattern))
     twice = labels.duplicated(keep=False)  # the repeated hour when summer time ends
     labels = labels.where(~twice, labels + local.strftime(" (UTC%z)"))

@@ -6,7 +6,8 @@
     if (!data.spans) return data;
     const columns = Object.entries(data.flows);
     const parts = Object.fromEntries(columns.map(([name]) => [name, []]));
-    const passed = data.seconds.reduce((sums, long) => [...sums, sums.at(-1) + long], [0]);
+    const passed = [0];
+    for (const long of data.seconds) passed.push(passed.at(-1) + long);
     const spread = new Set(["trips", "spread"]);
     data.flows.bin.forEach((first, i) => {
       const until = data.flows.until[i];

@@ -58,7 +58,7 @@ def read_columns(seen: Seen, wanted: Sequence[Column], clock: Clock, progress: P
 def _read_parts(seen: Seen, job: Job, progress: Progress | None) -> dict[str, "_Growing"]:
     """All rows in their order; large files are read in parts at the same time."""
     spans = seen.parts(min(os.cpu_count() or 1, _MOST_PARTS))
-    expected = min(seen.rows, seen.path.stat().st_size)  # a file may say what it likes
+    expected = max(0, min(seen.rows, seen.path.stat().st_size))  # a file may say what it likes
     room = int(expected / len(spans) * _MORE_ROWS) + 1
     columns = {kind.name: _Growing(kind.type, len(spans), room) for kind in schema_of([*map(asdict, job.columns)])}
     done, counting = 0, threading.Lock()

@@ -202,8 +202,11 @@ def _rows(letters: str, delimiter: str) -> list[list[str]]:
 def _lines(letters: str, delimiter: str) -> int:
     """How many lines lie before the first row below the header, whose names may be broken over several."""
     reader = csv.reader(io.StringIO(letters), delimiter=delimiter)
-    while not next(reader):
-        pass
+    try:
+        while not next(reader):
+            pass
+    except csv.Error:  # lines that end in several ways
+        return 1
     return reader.line_num
 
 

@@ -1,7 +1,7 @@
 """Which columns of a table probably mean what, by their names and their first rows; nothing is decided here."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from odanon.tables.look import Seen
@@ -48,10 +48,10 @@ class Guess:
     time: str | None
 
 
-def guess(seen: Seen) -> Guess:
-    """What the names of the columns say, as far as their first rows agree."""
+def guess(seen: Seen, used: Collection[str | None] = ()) -> Guess:
+    """What the names of the columns say, as far as their first rows agree; those that are used already mean nothing else."""
     origin, destination = _ends(seen)
-    taken = {name for side in (origin, destination) if side for name in side.split(",")}
+    taken = {*used, *(name for side in (origin, destination) if side for name in side.split(","))}
     free = [name for name in seen.names if name not in taken and seen.names.count(name) == 1]
     numbers = number_columns(seen, free)
     return Guess(origin, destination, _named(free, _PEOPLE), called_as_counts(numbers), _time(seen, free))
@@ -65,8 +65,8 @@ def number_columns(seen: Seen, names: Iterable[str]) -> list[str]:
 def may_count(pairs: Sequence[tuple[str, str]], numbers: Sequence[str]) -> list[str]:
     """Columns of numbers of which one may say how many trips a row stands for.
 
-    One that is called so; or all, where no two rows at the beginning are of the same pair: so are tables of flows, and hardly ever those of
-    trips.
+    One that is called so; or all, where no two rows at the beginning are of the same pair: so are tables of flows, and those of a few
+    trips between many places, of which one had better ask too.
     """
     called = called_as_counts(numbers)
     if called is not None:

@@ -35,6 +35,14 @@ class TableMap:
     hierarchy: str
     hierarchy_parameters: dict[str, Any]
 
+    def check(self) -> None:
+        """Refuse files that are not there, and a hierarchy that does not exist."""
+        named = {"--zones": self.zones, "--hierarchy": Path(self.hierarchy) if self._of_table else None}
+        for option, path in named.items():
+            if path is not None and not path.exists():
+                raise OdanonError(f"{option} {path} does not exist; correct the path")
+        self.builder  # noqa: B018
+
     def labels(self, lat: FloatArray, lon: FloatArray) -> pd.Series:
         """The tile of every place, missing where it is no place on earth."""
         if self._zoning is None:

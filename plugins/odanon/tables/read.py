@@ -107,9 +107,6 @@ class TableInput:
     def _matrices(self, rows: pd.DataFrame, tree: Hierarchy) -> dict[Any, ODMatrix]:
         """One matrix, of all times where it is adaptive; or one for every time bin, by its name and in their order."""
         if self.time is None:
-            if self.adaptive or self.bin:
-                asked = "--adaptive splits" if self.adaptive else "--bin cuts"
-                raise OdanonError(f"{asked} time and no column tells it; name one with --time")
             return {None: self._matrix(rows, tree)}
         if self.bin is not None:
             found = cut(rows.pop("time"), self.zone, parse_bins("--bin", self.bin), str(self.path))
@@ -164,8 +161,21 @@ class TableInput:
             raise OdanonError(f"--timezone {self.timezone}: use an IANA time zone such as Europe/Paris or UTC")
         return ZoneInfo(self.timezone or "UTC")
 
+    def check(self) -> None:
+        """Refuse what can be refused before the table is read."""
+        if self.time is None and (self.adaptive or self.bin):
+            asked = "--adaptive splits" if self.adaptive else "--bin cuts"
+            raise OdanonError(f"{asked} time and no column tells it; name one with --time")
+        if self.bin is not None:
+            parse_bins("--bin", self.bin)
+        self.zone  # noqa: B018 - a time zone that does not exist is told
+        if self.tile_weights is not None and not self.tile_weights.exists():
+            raise OdanonError(f"--tile-weights {self.tile_weights} does not exist; give the path of a table")
+        self.map.check()
+
     def rows(self, progress: Progress | None = None) -> pd.DataFrame:
         """The wanted columns under our names: tiles, ids and segments as categories, times in UTC where they are instants."""
+        self.check()
         wanted = {column.name: column for column in self._wanted()}
         table = read_columns(
             self.seen, list(wanted.values()), Clock(self._time_format or "auto", self.zone.key), progress

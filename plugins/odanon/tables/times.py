@@ -77,7 +77,7 @@ def _bin_of(moments: npt.NDArray[np.datetime64], edges: npt.NDArray, end: np.dat
 
 def _days(local: pd.Series, where: str) -> list[date]:
     """All days from the first to the last."""
-    first, last = local.min().date(), local.max().date()
+    first, last = sorted((local.min().date(), local.max().date()))  # a clock may go back over midnight
     days = (last - first).days + 1
     if days > _MOST:
         raise OdanonError(

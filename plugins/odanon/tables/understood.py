@@ -40,23 +40,22 @@ def with_ends(table: TableInput, console: Console) -> TableInput:
         told(console, f"{table.path.name}: {', '.join(seen.notes)}")
     if table.time is not None and table.time in seen.names and table.timezone is None and not _zoned(seen, table.time):
         told(console, f"times in {table.time!r} say no offset and are taken as UTC; name their zone with --timezone")
-    if where := _where(table):
-        told(console, where)
     unnamed = [side for side in _ENDS if getattr(table, side) == side and side not in seen.names]
-    if not unnamed:
-        return table
     found = guess(seen)
     sides = {side: column for side in unnamed if (column := getattr(found, side)) is not None}
     for side, column in sides.items():
         told(console, f"{side}: {column}, by its name; another one is named with --{side}")
-    return replace(table, **sides)
+    table = replace(table, **sides)
+    if where := _where(table, table.origin):
+        told(console, where)
+    return table
 
 
-def _where(table: TableInput) -> str:
+def _where(table: TableInput, origin: str | None) -> str:
     """Where the first rows lie, of columns of degrees that may be swapped for all that their size tells, whatever they are called."""
-    if table.crs is not None or table.origin in table.seen.names or "," not in table.origin:
+    if table.crs is not None or origin is None or origin in table.seen.names or "," not in origin:
         return ""
-    pair = pair_of("--origin", table.origin)
+    pair = pair_of("--origin", origin)
     first, second = (table.seen.numbers(table.seen.find(name, "--origin")) or [] for name in pair)
     place = whereabouts(first, second)
     swapped = shlex.quote(f"{pair[1]},{pair[0]}")
@@ -121,9 +120,11 @@ def proposal(
     table: TableInput, unit: str, k: int, algorithm: str, suppression: float, others: Sequence[str] = ()
 ) -> Proposal:
     """The meaning of the columns, what would be made of them, and the whole command; `others` are words of it that are about neither."""
-    seen, _ = table.seen, table.map.builder  # a hierarchy that does not exist is told now
+    seen = table.seen
+    table.check()
     _find_named(table)
-    found = guess(seen)
+    used = {table.person, table.weight, table.time}
+    found = guess(seen, used)
     bins = _bin(table)
     ends = {side: _end(table, found, side) for side in _ENDS}
     person, count = table.person or found.person, table.count or found.count
@@ -140,7 +141,7 @@ def proposal(
         )
     if count is None and None not in ends.values():
         question = table.uncounted(
-            str(ends["origin"]), str(ends["destination"]), person, {*ends.values(), person, table.time}
+            str(ends["origin"]), str(ends["destination"]), person, {*ends.values(), *used, person}
         )
         lacking += [question] if question else []
     maps = _map(table, seen, ends["origin"])
@@ -148,6 +149,7 @@ def proposal(
     lines = [
         f"{table.path.name}: about {seen.rows:,} rows" + (f"; {', '.join(seen.notes)}" if seen.notes else ""),
         *(f"  {side:12} {column or '?'}{maps.meaning if column else ''}" for side, column in ends.items()),
+        *(f"  {'':12} {where}" for where in [_where(table, ends["origin"])] if where),
         f"  {'person':12} {person or '?'}" + (f": k counts different {unit}" if counted == unit and person else ""),
         f"  {'count':12} " + (f"{count}: trips of a row" if count and count != "1" else "every row is one trip"),
         f"  {'time':12} " + _when(table, found),

@@ -137,16 +137,25 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
 
 
 def _gathered(batches: Raw) -> Raw:
-    """Batches of as many rows as other formats have: labels and ids that rows repeat are sent, and put together, less often."""
-    held, lost = list[pa.RecordBatch](), 0
-    for batch, more in batches:
-        held.append(batch)
-        lost += more
-        if sum(each.num_rows for each in held) >= BATCH_ROWS or sum(each.nbytes for each in held) >= _GATHERED_BYTES:
-            yield pa.concat_batches(held), lost
-            held, lost = [], 0
+    """Batches of as many rows as other formats have: labels and ids that rows repeat are sent, and put together, less often.
+
+    What came before a row that cannot be read is given first.
+    """
+    held, lost, damage = list[pa.RecordBatch](), 0, None
+    try:
+        for batch, more in batches:
+            held.append(batch)
+            lost += more
+            rows, size = (sum(getattr(each, what) for each in held) for what in ("num_rows", "nbytes"))
+            if rows >= BATCH_ROWS or size >= _GATHERED_BYTES:
+                yield pa.concat_batches(held), lost
+                held, lost = [], 0
+    except RefusedError as refused:
+        damage = refused
     if held:
         yield pa.concat_batches(held), lost
+    if damage is not None:
+        raise damage
 
 
 class _Joined(io.RawIOBase):
