@@ -23,7 +23,7 @@ from odanon.demand.placers.agenda import Agenda
 from odanon.demand.placers.placer import Travellers
 from odanon.door import RefusedError, Released, release
 from odanon.errors import OdanonError, OutageError
-from odanon.hierarchies.named import hierarchy, over_rows
+from odanon.hierarchies.named import hierarchy, over_rows, with_cells
 from odanon.hierarchies.over import tree_over
 from odanon.model.areas import Areas
 from odanon.model.figure import Figure
@@ -57,7 +57,7 @@ from odanon.protocols import (
 )
 from odanon.reading.delivery import DeliveredFile, Delivery
 from odanon.reading.persons import persons
-from odanon.tables.guess import may_count
+from odanon.tables.guess import called_as_counts, may_count
 
 _FIRST = 1000  # rows that show whether a table is one of flows
 
@@ -146,6 +146,8 @@ def anonymize(
         _need_columns(od, origin, destination, *([weight] if weight is not None else []))
         _ask_for_counts(od, origin, destination, trips, person, weight)
         od = _with_persons(od, person)
+        if isinstance(hierarchy, str):
+            od = with_cells(od, origin, destination)
         tree = over_rows(od, hierarchy, origin, destination) if isinstance(hierarchy, str) else hierarchy
         od = ODMatrix.from_frame(
             od,
@@ -210,9 +212,10 @@ def _ask_for_counts(
     if trips is None or trips in od.columns:
         return
     used = {origin, destination, person, weight}
-    numbers = [name for name in od.columns if name not in used and _holds_numbers(od[name])]
+    free = [name for name in od.columns if name not in used]
+    numbers = [name for name in free if _holds_numbers(od[name])]
     pairs = [] if person in od.columns else [*od[[origin, destination]].head(_FIRST).itertuples(index=False, name=None)]
-    if found := may_count(pairs, numbers):
+    if found := may_count(pairs, numbers) or [*filter(None, [called_as_counts(free)])]:
         raise OdanonError(
             f"does column {found[0]!r} say how many trips a row stands for? Write trips={found[0]!r}, or trips=None if every row is one trip"
         )

@@ -61,6 +61,18 @@ def test_a_person_is_one_whatever_type_the_id_has(rows: pd.DataFrame) -> None:
             odanon.anonymize(six.assign(person=pd.Series([*ids, "18"] * 4, six.index, dtype=object)), "h3", k=3)
 
 
+def test_cells_are_known_by_their_numbers_and_in_capitals(rows: pd.DataFrame) -> None:
+    usual = odanon.anonymize(rows, "h3", k=5)
+    for name in (h3.str_to_int, str.upper):
+        named = rows.assign(**{side: rows[side].map(name) for side in ("origin", "destination")})
+        assert odanon.anonymize(named, "h3", k=5).flows.equals(usual.flows)
+
+
+def test_counts_may_have_room_for_missing_ones(rows: pd.DataFrame) -> None:
+    usual = odanon.anonymize(rows.assign(trips=2), "h3", k=5)
+    assert odanon.anonymize(rows.assign(trips=pd.array([2] * len(rows), "Int64")), "h3", k=5).flows.equals(usual.flows)
+
+
 def test_parameters_go_to_the_hierarchy(rows: pd.DataFrame) -> None:
     fine, plain = (odanon.hierarchy("h3", rows["origin"].unique(), **how) for how in ({}, {"steps": "standard"}))
     assert len(fine.label) > len(plain.label)
@@ -80,6 +92,9 @@ def test_parameters_go_to_the_hierarchy(rows: pd.DataFrame) -> None:
         (lambda rows, zones: odanon.anonymize(rows, "h3", weight="w"), "the table has no column 'w'"),
         (lambda rows, zones: odanon.anonymize(rows.assign(count=3), "h3"), "Write trips='count', or trips=None"),
         (lambda rows, zones: odanon.anonymize(rows.assign(flow=2.5), "h3"), "Write trips='flow', or trips=None"),
+        (lambda rows, zones: odanon.anonymize(rows.assign(count="3"), "h3"), "Write trips='count', or trips=None"),
+        (lambda rows, zones: odanon.anonymize(rows.assign(count="3"), "h3", trips="count"), "'count' holds texts; make numbers of them"),
+        (lambda rows, zones: odanon.anonymize(rows.assign(count=[np.nan, *[3.0] * 1199]), "h3", trips="count"), "'count' lacks 1 counts"),
         (lambda rows, zones: odanon.anonymize(rows.assign(person=[{}] * len(rows)), "h3"), "person ids of a type that cannot be compared"),
         (lambda rows, zones: odanon.anonymize(rows.drop(columns="person"), "h3"), "unit persons needs a person id"),
         (lambda rows, zones: odanon.hierarchy("ward", 5), "this is a int"),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.geo.h3cells import is_cell
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.window import LENGTHS, Length, window_start
 from odanon.tables.read import TableInput
@@ -94,7 +95,7 @@ def cell_resolution(rows: pd.DataFrame) -> int | None:
     import h3
 
     labels = pd.unique(pd.concat([rows["origin"], rows["destination"]]))
-    return h3.get_resolution(labels[0]) if all(map(h3.is_valid_cell, labels)) else None
+    return h3.get_resolution(labels[0]) if all(map(is_cell, labels)) else None
 
 
 def coarser(rows: pd.DataFrame, resolution: int) -> pd.DataFrame:

@@ -62,12 +62,17 @@ def anonymize(
     promise = registry.find("anonymize", algorithm).promise(asked)
     if adaptive and not splits_time(algorithm):
         raise OdanonError(f"{algorithm} splits no time; choose --algorithm {_USUAL}, or --fixed")
+    if table.weight is not None and unit != "population":
+        raise OdanonError(
+            f"--weight {table.weight} counts with --unit population alone; if it says how many trips a row stands for, write --count"
+            f" {table.weight}"
+        )
     if out is None:
         others = [] if algorithm == _USUAL else ["--algorithm", algorithm]
         others += [] if suppression == _BUDGET else ["--suppression", str(suppression)]
         others += [] if adaptive is None else ["--adaptive" if adaptive else "--fixed"]
         others += [word for each in parameter or [] for word in ("--set", each)]
-        proposed = proposal(table, unit, k, algorithm, suppression, others)
+        proposed = proposal(replace(table, adaptive=bool(adaptive)), unit, k, algorithm, suppression, others)
         proposed.show()
         if proposed.lacking or not _asks() or not typer.confirm("do it now?"):
             return

@@ -18,6 +18,7 @@ from odanon.tables.read import TableInput
 _CSV = tuple(field.name for field in fields(Told))
 _SIGNS = {"tab": "\t", "comma": ",", "semicolon": ";"}
 _YES = ("yes", "true", "1")
+_OVER_ZONES = "ward"
 
 
 def read_table(
@@ -45,7 +46,12 @@ def read_table(
         str | None,
         typer.Option(help="Whose clock cuts the days, and shows times without an offset: Europe/Paris; UTC."),
     ] = None,
-    hierarchy: Annotated[str, typer.Option(help="h3, ward, quadtree, or a CSV/Parquet table: child, parent.")] = "h3",
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            help="h3, ward, quadtree, or a CSV/Parquet table: child, parent. Without it ward for --zones, else h3."
+        ),
+    ] = None,
     hierarchy_set: Annotated[
         list[str] | None,
         typer.Option(help="A parameter of the hierarchy, as name=value; h3 has fine steps unless steps=standard."),
@@ -80,6 +86,7 @@ def read_table(
     ] = None,
 ) -> TableInput:
     """The table as it will be read."""
+    hierarchy = hierarchy or (TableInput.hierarchy if zones is None else _OVER_ZONES)
     return TableInput(
         path=table,
         origin=origin or TableInput.origin,

@@ -1,9 +1,12 @@
-"""The H3 cells of many points, by one call of the library a cell and not a point."""
+"""The H3 cells of many points, by one call of the library a cell and not a point; and those that labels name."""
 
+import re
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import combinations, repeat
 from math import asin, cos, sin, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,27 @@ _TURN = asin(sqrt(3 / 28))
 # What is closer to an edge is left to the library, whose own arithmetic decides there: it and ours differ by less than a
 # tenth of this, but for the library's at the middles of faces (64 km around one, every point is left to it).
 _SURE, _SURE_FACE, _NEAR_MIDDLE = 1e-6, 1e-9, cos(0.01)
+
+
+_TEXT, _NUMBER = re.compile("[0-9a-fA-F]{15}"), re.compile("[0-9]{18}")
+
+
+def cell_names(labels: Iterable[Any]) -> list[str] | None:
+    """The H3 cells that labels name, as texts in small or capital letters or as whole numbers; None if one of them is no cell."""
+    from h3.api import basic_int
+
+    names = []
+    for label in map(str, labels):
+        number = int(label, 16) if _TEXT.fullmatch(label) else int(label) if _NUMBER.fullmatch(label) else 0
+        if not basic_int.is_valid_cell(number):
+            return None
+        names.append(basic_int.int_to_str(number))
+    return names
+
+
+def is_cell(label: str) -> bool:
+    """Whether a label is a cell as the library writes it; the library itself fails on long numbers."""
+    return cell_names([label]) == [label]
 
 
 def coded_cells(lat: FloatArray, lon: FloatArray, resolution: int) -> tuple[CodeArray, ObjectArray]:

@@ -12,6 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from odanon.errors import OdanonError
+from odanon.geo.h3cells import is_cell
 from odanon.geo.h3steps import HALVES, PAIRS, step_name
 from odanon.model.hierarchy import VIRTUAL_ROOT, Hierarchy
 from odanon.model.tiles import ObjectArray, Tiles
@@ -53,7 +54,7 @@ class H3Hierarchy:
         """
         import h3
 
-        strangers = sum(not h3.is_valid_cell(cell) for cell in label)
+        strangers = sum(not is_cell(cell) for cell in label)
         if strangers:
             raise OdanonError(
                 f"{strangers} of {len(label)} tiles are no H3 cells; use the zoning or hierarchy they belong to"

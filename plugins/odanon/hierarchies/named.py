@@ -11,6 +11,7 @@ import pandas as pd
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.geo.arrays import ObjectArray
+from odanon.geo.h3cells import cell_names
 from odanon.geo.layerfiles import dissolved, read_layer
 from odanon.hierarchies.over import tree_over
 from odanon.model.hierarchy import Hierarchy
@@ -50,15 +51,26 @@ def over_rows(rows: pd.DataFrame, name: str, origin: str, destination: str) -> H
     return _over_cells(name, builder, labels)
 
 
+def with_cells(rows: pd.DataFrame, *sides: str) -> pd.DataFrame:
+    """The rows with the usual names of the H3 cells that they name otherwise, as by whole numbers; others as they are."""
+    for side in sides:
+        labels = rows[side].dropna().unique()
+        names = cell_names(labels)
+        if names is not None and names != [*labels]:
+            rows = rows.assign(**{side: rows[side].astype(object).map(dict(zip(labels, names, strict=True)))})
+    return rows
+
+
 def _over_cells(name: str, builder: Any, labels: Iterable[Any]) -> Hierarchy:
     import h3
 
-    cells = distinct_labels([str(label) for label in labels])
-    if not len(cells) or not all(map(h3.is_valid_cell, cells)):
+    names = cell_names(labels)
+    if not names:
         raise OdanonError(
             f'hierarchy "{name}" needs to know where the tiles lie and they are no H3 cells; write'
             f' hierarchy=odanon.hierarchy("ward", zones) with a GeoDataFrame of zones'
         )
+    cells = distinct_labels(names)
     zoning = registry.create("zoning", "h3", {"resolution": h3.get_resolution(cells[0])})
     return tree_over(zoning, builder, cells)[1]
 

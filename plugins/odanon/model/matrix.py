@@ -66,7 +66,7 @@ class ODMatrix:
         lacking = 0 if person is None else int(rows[person].isna().sum())
         if lacking:
             raise OdanonError(f"{lacking} OD rows have no person id; drop or repair them first")
-        counts = np.broadcast_to(np.int64(1), len(rows)) if trips is None else rows[trips].to_numpy()
+        counts = np.broadcast_to(np.int64(1), len(rows)) if trips is None else _counts(rows[trips])
         if not np.issubdtype(counts.dtype, np.integer) and not np.array_equal(counts, np.floor(counts)):
             raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
         if len(counts) and counts.min() < 0:
@@ -198,6 +198,14 @@ class ODMatrix:
     def volume(self) -> int:
         """V, all trips of the matrix."""
         return int(self.trips.sum())
+
+
+def _counts(column: pd.Series) -> npt.NDArray:
+    if missing := int(column.isna().sum()):
+        raise OdanonError(f"column {column.name!r} lacks {missing} counts; drop or repair those rows")
+    if not pd.api.types.is_numeric_dtype(column):
+        raise OdanonError(f"column {column.name!r} holds texts; make numbers of them, as with pandas.to_numeric")
+    return column.to_numpy(column.dtype.type if hasattr(column.dtype, "numpy_dtype") else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
+from odanon.geo.h3cells import is_cell
 from odanon.geo.h3shape import outline
 from odanon.geo.h3steps import cells_of
 from odanon.model.geometry import h3_names, members_geometry
@@ -144,7 +145,7 @@ def _cells_inside(tree: Hierarchy, nodes: Ints, names: np.ndarray) -> tuple[Ints
     import h3
 
     finest = h3.get_resolution(str(tree.label[tree.tiles[0]]))
-    known = np.flatnonzero([h3.is_valid_cell(name) and h3.get_resolution(name) == finest for name in names])
+    known = np.flatnonzero([is_cell(name) and h3.get_resolution(name) == finest for name in names])
     made_of = [
         (h3.get_resolution(cell), cell, at)
         for at, node in enumerate(nodes.tolist())

@@ -192,11 +192,22 @@ def whole_labels(labels: pd.Series) -> pd.Series:
     names = pc.utf8_trim_whitespace(written)
     if len(names) and pc.all(pc.match_substring_regex(names, _FLOATS)).as_py():
         names = pc.replace_substring_regex(names, r"\.0$", "")
-    if names.equals(written):
-        return labels
-    number, distinct = pd.factorize(names.to_pandas().replace("", None))
+    return labels if names.equals(written) else called(labels, names.to_pandas().replace("", None))
+
+
+def called(labels: pd.Series, names: Sequence[str] | pd.Series) -> pd.Series:
+    """Categories under other names, of which several may have the same."""
+    number, distinct = pd.factorize(pd.Series(names))
     codes = np.append(number, -1)[labels.cat.codes.to_numpy()]
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(distinct)), labels.index)
+
+
+def share_of(rows: pd.DataFrame, chosen: pd.Series) -> str:
+    """How many rows some are, and how many trips if a row is several."""
+    told = f"{int(chosen.sum()):,} of {len(rows):,} rows"
+    if "count" not in rows:
+        return told
+    return f"{told} with {rows['count'][chosen].sum():,.0f} of {rows['count'].sum():,.0f} trips"
 
 
 def categories(labels: ObjectArray) -> pd.Series:

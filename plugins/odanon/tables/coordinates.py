@@ -28,6 +28,11 @@ def pair_of(option: str, text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
+def named_lat_lon(pair: tuple[str, str]) -> bool:
+    """Whether the names of two columns say that they are latitude and longitude."""
+    return bool(_LAT.search(pair[0]) and _LON.search(pair[1]))
+
+
 def whereabouts(first: Sequence[float], second: Sequence[float]) -> str:
     """Where degrees lie in whole numbers, if their size does not say which is the latitude; else nothing."""
     if not first or not second or max(map(abs, (*first, *second))) > 90:

@@ -9,7 +9,7 @@ from odanon.tables.look import Seen
 COUNTS = ("count", "counts", "cnt", "trips", "n_trips", "num_trips", "sum_trips", "total_trips", "trip_count", "flow", "flows", "volume", "n", "number",
           "journeys", "persons", "people", "commuters", "travellers", "travelers", "demand", "anzahl", "nombre")  # fmt: skip
 _PEOPLE = ("person", "person_id", "user", "user_id", "uid", "userid", "traveller", "traveler", "device", "device_id", "deviceid",
-           "vehicle", "vehicle_id", "agent", "agent_id", "id_person", "persid", "customer", "customer_id", "card_id", "imsi", "pseudonym")  # fmt: skip
+           "rider", "rider_id", "subscriber", "subscriber_id", "passenger_id", "member_id", "vehicle", "vehicle_id", "agent", "agent_id", "id_person", "persid", "customer", "customer_id", "card_id", "imsi", "pseudonym")  # fmt: skip
 _TIMES = ("start", "start_time", "starttime", "started_at", "departure", "departure_time", "depart", "t_start", "time", "timestamp",
           "datetime", "date", "day", "hour", "pickup_datetime", "tpep_pickup_datetime", "lpep_pickup_datetime")  # fmt: skip
 _SIDES = (

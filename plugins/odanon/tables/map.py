@@ -11,13 +11,14 @@ import pandas as pd
 from odanon import registry
 from odanon.errors import OdanonError
 from odanon.geo.arrays import FloatArray, ObjectArray
+from odanon.geo.h3cells import cell_names, is_cell
 from odanon.geo.layerfiles import is_geoparquet
 from odanon.hierarchies.over import tree_over
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles, distinct_labels, on_earth, unplaced
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
 from odanon.reading.files import shown
-from odanon.tables.columns import categories
+from odanon.tables.columns import called, categories, share_of
 
 _OUTSIDE = "\0outside"  # the label of a place in no zone
 _TABLES = (".csv", ".parquet")
@@ -52,6 +53,18 @@ class TableMap:
         outside = labels.isna() & on_earth(lat, lon)  # a place in no zone is unknown, an empty one is missing
         return labels.cat.add_categories([_OUTSIDE]).where(~outside, _OUTSIDE)
 
+    def called(self, labels: pd.Series) -> pd.Series:
+        """Labels under the usual names of H3 cells, if that is what they name in other ways."""
+        named = labels.cat.categories
+        cells = None if self.zones is not None or self._of_table else cell_names(named)
+        return labels if cells is None or cells == [*named] else called(labels, cells)
+
+    def unknown(self, labels: pd.Series) -> list[str]:
+        """The labels that the layer of polygons does not have."""
+        if self._zoning is None or not isinstance(self._zoning, KnowsEveryTile):
+            return []
+        return sorted({*labels.cat.categories} - {*self._zoning.every_label})
+
     def within(self, rows: pd.DataFrame, path: Path, *, drop: bool) -> pd.DataFrame:
         """The rows between zones that the layer of polygons has; others are named, and left out if so asked."""
         zoning = self._zoning
@@ -63,7 +76,7 @@ class TableMap:
             return rows
         names = sorted({str(label) for side, out in outside.items() for label in rows[side][out].unique()} - {_OUTSIDE})
         listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
-        counted = f"{int(lost.sum()):,} of {len(rows):,} rows"
+        counted = share_of(rows, lost)
         what = (
             f"{len(names)} zones are not in {self.zones}: {listed}"
             if names
@@ -86,7 +99,8 @@ class TableMap:
         zoning = self._zoning or _cells(labels)
         if zoning is None and not self._of_table:
             raise OdanonError(
-                f"--hierarchy {self.hierarchy} needs to know where the tiles lie; add --zones FILE --zone-id COLUMN"
+                f"--hierarchy {self.hierarchy} needs to know where the tiles lie, and the labels are no H3 cells; add --zones FILE --zone-id COLUMN,"
+                " or name two columns lat,lon for each end"
             )
         if zoning is not None:
             return tree_over(zoning, self.builder, labels)
@@ -118,6 +132,6 @@ def _cells(labels: ObjectArray) -> Zoning | None:
     """The zoning of labels that are H3 cells."""
     import h3
 
-    if all(h3.is_valid_cell(label) for label in labels):
+    if all(map(is_cell, labels)):
         return registry.create("zoning", "h3", {"resolution": h3.get_resolution(labels[0])})
     return None

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -24,7 +24,7 @@ from odanon.reading.files import shown
 from odanon.reading.ids import Spelling
 from odanon.reading.persons import persons
 from odanon.reconstruct.prior import TileWeights, read_weights
-from odanon.tables.columns import Clock, Progress, mark, read_columns, whole_labels
+from odanon.tables.columns import Clock, Progress, mark, read_columns, share_of, whole_labels
 from odanon.tables.coordinates import pair_of, placed
 from odanon.tables.dialects import EITHER, Told
 from odanon.tables.guess import may_count, number_columns
@@ -51,6 +51,7 @@ class Loaded:
     tiles: Tiles
     segments: tuple[str, ...] = ()
     prior: TileWeights | None = None  # public weights by tile
+    read: dict[str, int] = field(default_factory=dict)  # rows and trips of the table, and how many were left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +92,11 @@ class TableInput:
 
     def load(self, progress: Progress | None = None) -> Loaded:
         """The matrices of the table on the hierarchy."""
-        rows = self.rows(progress)
+        every = self._every_row(progress)
+        rows = self._without_missing(every)
         segments = tuple(sorted(rows["segment"].unique())) if "segment" in rows else ()
         if self.only is not None:
-            rows = rows[rows["segment"] == self.only]
+            rows, every = (each[each["segment"] == self.only] for each in (rows, every))
         rows = self.within_zones(rows)
         tiles, tree = self.map.under(rows)
         prior = None if self.tile_weights is None else read_weights(self.tile_weights)
@@ -102,7 +104,7 @@ class TableInput:
         if ground is not None:
             ground = replace(ground, prior=None if prior is None else prior.of_nodes(tree))
         found = {bin_: replace(od, ground=ground) for bin_, od in self._matrices(rows, tree).items()}
-        return Loaded(self._with_trips(found), tree, tiles, segments, prior)
+        return Loaded(self._with_trips(found), tree, tiles, segments, prior, _left_out(every, rows))
 
     def _matrices(self, rows: pd.DataFrame, tree: Hierarchy) -> dict[Any, ODMatrix]:
         """One matrix, of all times where it is adaptive; or one for every time bin, by its name and in their order."""
@@ -164,7 +166,7 @@ class TableInput:
     def check(self) -> None:
         """Refuse what can be refused before the table is read."""
         if self.time is None and (self.adaptive or self.bin):
-            asked = "--adaptive splits" if self.adaptive else "--bin cuts"
+            asked = "--bin cuts" if self.bin else "--adaptive splits"
             raise OdanonError(f"{asked} time and no column tells it; name one with --time")
         if self.bin is not None:
             parse_bins("--bin", self.bin)
@@ -175,6 +177,9 @@ class TableInput:
 
     def rows(self, progress: Progress | None = None) -> pd.DataFrame:
         """The wanted columns under our names: tiles, ids and segments as categories, times in UTC where they are instants."""
+        return self._without_missing(self._every_row(progress))
+
+    def _every_row(self, progress: Progress | None) -> pd.DataFrame:
         self.check()
         wanted = {column.name: column for column in self._wanted()}
         table = read_columns(
@@ -193,7 +198,13 @@ class TableInput:
                 rows[name] = table[name]
         if self.segment is not None:
             rows["segment"] = whole_labels(table["segment"])
-        return self._without_missing(rows)
+        self._check_counts(rows)
+        return rows
+
+    def _check_counts(self, rows: pd.DataFrame) -> None:
+        counts = rows["count"].dropna() if "count" in rows else pd.Series(dtype=np.float64)
+        if why := not_counts(counts):
+            raise OdanonError(f"{self.path}: column {self.count!r} {why}")
 
     def _wanted(self) -> list[Column]:
         """The columns to read, by what they hold."""
@@ -284,7 +295,7 @@ class TableInput:
 
     def _tiles(self, table: pd.DataFrame, side: str) -> pd.Series:
         if side in table:
-            return whole_labels(table[side])
+            return self.map.called(whole_labels(table[side]))
         option, named = f"--{side}", getattr(self, side)
         first, second = (table[f"{side}_{at}"].to_numpy(np.float64) for at in (0, 1))
         lat, lon = placed(option, pair_of(option, named), first, second, self.crs)
@@ -298,8 +309,7 @@ class TableInput:
         keep = rows.notna().all(axis="columns")
         if broken := int(rows[~keep].isna().all(axis="columns").sum()) if self.seen.is_text else 0:
             named += f"; {broken:,} have none of these, as rows with too few or too many fields"
-        left_out = f"{len(rows) - int(keep.sum()):,} of {len(rows):,} rows"
-        what = f"{self.path}: {left_out} have no usable value ({named})"
+        what = f"{self.path}: {share_of(rows, ~keep)} have no usable value ({named})"
         if not self.drop_missing:
             raise OdanonError(f"{what}; repair them, or leave them out with --drop-missing")
         if not keep.any():
@@ -315,6 +325,25 @@ class TableInput:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
         time = None if times is None else "time"
         return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight, time=time, times=times)
+
+
+def not_counts(numbers: Sequence[float] | pd.Series) -> str:
+    """Why numbers cannot say how many trips rows stand for; nothing if they can."""
+    found = np.asarray(numbers, np.float64)
+    if (found < 0).any():
+        return "holds negative counts; repair those rows"
+    if (found != np.floor(found)).any():
+        return "holds fractions and trips are whole numbers; round them, or give weights of people with --weight and --unit population"
+    return ""
+
+
+def _left_out(every: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
+    """How many rows and trips a table has, and how many of them are not in the release for want of a value or a zone."""
+    rows = {"rows": len(every), "rows_left_out": len(every) - len(kept)}
+    if "count" not in every:
+        return rows
+    trips = every["count"].sum()
+    return {**rows, "trips": int(trips), "trips_left_out": int(trips - kept["count"].sum())}
 
 
 def _on_the_quarter(instants: pd.Series) -> bool:

@@ -6,19 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+import pandas as pd
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from odanon.errors import OdanonError
+from odanon.geo.h3cells import cell_names
 from odanon.hierarchies.named import USUAL
+from odanon.reading.files import shown
 from odanon.tables.columns import Progress as RowsRead
-from odanon.tables.coordinates import pair_of, whereabouts
+from odanon.tables.columns import whole_labels
+from odanon.tables.coordinates import named_lat_lon, pair_of, whereabouts
 from odanon.tables.guess import Guess, guess, person_column
 from odanon.tables.look import Seen
-from odanon.tables.read import TableInput
+from odanon.tables.read import TableInput, not_counts
 
 _ENDS = ("origin", "destination")
 _COUNTED = ("persons", "vehicles", "population")
@@ -29,6 +34,7 @@ _SAID = (
     "crs",
     "tile_weights",
 )  # options of a table with a value, beside those that are proposed
+_NAMED = 25  # zones that a question lists
 _DEGREES = 360  # the largest longitude that somebody may write
 _SIGNS = {"\t": "tab", True: "yes", False: "no"}  # values of --csv-set as they are written
 
@@ -58,8 +64,15 @@ def _where(table: TableInput, origin: str | None) -> str:
     pair = pair_of("--origin", origin)
     first, second = (table.seen.numbers(table.seen.find(name, "--origin")) or [] for name in pair)
     place = whereabouts(first, second)
+    if not place:
+        return ""
     swapped = shlex.quote(f"{pair[1]},{pair[0]}")
-    return place and f"trips start around {place}; if that is the wrong place, write --origin {swapped}"
+    remedy = (
+        "the columns have each other's names: rename them"
+        if named_lat_lon(pair)
+        else f"write --origin {swapped}, and --destination likewise"
+    )
+    return f"trips start around {place}; if that is the wrong place, {remedy}"
 
 
 def refuse_uncounted(table: TableInput, unit: str) -> None:
@@ -133,12 +146,13 @@ def proposal(
         for side, column in ends.items()
         if column is None
     ]
-    counted = unit if person is not None or unit not in _COUNTED else "trips"
-    if counted != unit:
+    if unknown := unit in _COUNTED and person is None:
         lacking.append(
-            "no column looks like ids of people, so k can only count trips, all of which may be one person's: --unit trips accepts"
-            " that, --person COLUMN names the ids"
+            f"no column looks like ids of people: name it with --person, or say --unit trips if it is enough that k trips are behind a flow,"
+            f" all of which may be one person's; there are {seen.listed}"
         )
+    if why := not_counts(seen.numbers(count) or ()) if count not in (None, "1") else "":
+        lacking.append(f"column {count!r} {why}")
     if count is None and None not in ends.values():
         question = table.uncounted(
             str(ends["origin"]), str(ends["destination"]), person, {*ends.values(), *used, person}
@@ -150,19 +164,19 @@ def proposal(
         f"{table.path.name}: about {seen.rows:,} rows" + (f"; {', '.join(seen.notes)}" if seen.notes else ""),
         *(f"  {side:12} {column or '?'}{maps.meaning if column else ''}" for side, column in ends.items()),
         *(f"  {'':12} {where}" for where in [_where(table, ends["origin"])] if where),
-        f"  {'person':12} {person or '?'}" + (f": k counts different {unit}" if counted == unit and person else ""),
+        f"  {'person':12} {person or '?'}" + (f": k counts different {unit}" if unit in _COUNTED and person else ""),
         f"  {'count':12} " + (f"{count}: trips of a row" if count and count != "1" else "every row is one trip"),
         f"  {'time':12} " + _when(table, found),
-        f"it would make flows of at least {k} {counted} with {algorithm}, at most {suppression:.0%} of the trips left out or told coarsely",
+        f"it would make flows of at least {k} {unit} with {algorithm}, at most {suppression:.0%} of the trips left out or told coarsely",
     ]
     words = ["odanon", "anonymize", str(table.path)]
     words += [word for side, column in ends.items() for word in (f"--{side}", column or "COLUMN")]
-    words += ["--person", person] if person else []
+    words += ["--person", person or "COLUMN"] if person or unknown else []
     words += ["--count", count] if count else []
     words += ["--time", table.time] if table.time else []
     words += ["--bin", bins] if bins else []
     words += [*maps.words, *_given(table)]
-    words += ["-k", str(k), "--unit", counted, *others, "--out", str(release_folder(table))]
+    words += ["-k", str(k), "--unit", unit, *others, "--out", str(release_folder(table))]
     named = {**ends, "person": person, "count": count, "bin": bins}
     columns: dict[str, Any] = {name: column for name, column in named.items() if column is not None}
     return Proposal(shlex.join(words), columns, tuple(lines), tuple(lacking))
@@ -198,9 +212,8 @@ class _Map:
 def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
     """Where the tiles lie, as far as the origins tell."""
     if table.zones is not None:
-        return _Map(
-            ": zones", ("--zones", str(table.zones), "--zone-id", table.zone_id, "--hierarchy", table.hierarchy)
-        )
+        words = ("--zones", str(table.zones), "--zone-id", table.zone_id, "--hierarchy", table.hierarchy)
+        return _Map(": zones", words, _unknown(table, seen))
     tree = () if table.hierarchy == TableInput.hierarchy else ("--hierarchy", table.hierarchy)
     if origin is None:
         return _Map("", tree)
@@ -214,20 +227,31 @@ def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
     return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
 
 
+def _unknown(table: TableInput, seen: Seen) -> tuple[str, ...]:
+    """The question what becomes of zones that the layer does not have, as far as the first rows show some."""
+    samples = [seen.sample.get(getattr(table, side), []) for side in _ENDS]  # coordinates name no zones
+    found = [
+        table.map.unknown(whole_labels(pd.Series(texts, dtype=pd.CategoricalDtype()))) for texts in samples if texts
+    ]
+    names = sorted({name for unknown in found for name in unknown})
+    if not names or table.drop_unknown:
+        return ()
+    listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
+    return (f"{table.zones} has no zones {listed}: add them there, or leave their rows out with --drop-unknown",)
+
+
 def _coordinates(table: TableInput, seen: Seen, origin: str, tree: tuple[str, ...]) -> _Map:
     """Coordinates are degrees, unless they cannot be and nobody has named their system."""
     meaning = f": coordinates, put into H3 cells of resolution {table.resolution}"
     numbers = [number for name in pair_of("--origin", origin) for number in seen.numbers(name) or ()]
-    if table.crs is not None or not numbers or max(map(abs, numbers)) <= _DEGREES:
+    if table.crs is not None or not numbers or median(map(abs, numbers)) <= _DEGREES:
         return _Map(meaning, tree)
     question = "the coordinates are no degrees but metres or feet: which projected system is it? Name it with --crs, such as EPSG:2154"
     return _Map(meaning, (*tree, "--crs", "EPSG:CODE"), (question,))
 
 
 def _are_cells(labels: list[str]) -> bool:
-    import h3
-
-    return bool(labels) and all(map(h3.is_valid_cell, labels))
+    return bool(labels) and cell_names(labels) is not None
 
 
 def _end(table: TableInput, found: Guess, side: str) -> str | None:

@@ -48,7 +48,7 @@ def write_folder(
 ) -> None:
     """Write flows, assignment, zones, weights, tiles and release.json of what came through the door: all of them, or nothing."""
     with _whole(folder) as whole:
-        _write(whole, released, tree, tiles, algorithm, prior)
+        _write(whole, released, tree, tiles, algorithm, prior, {})
 
 
 def write_release(
@@ -61,7 +61,7 @@ def write_release(
     with _whole(folder) as whole:
         kept = whole / KEEP
         kept.mkdir()
-        _write(kept, released, loaded.tree, loaded.tiles, algorithm, loaded.prior)
+        _write(kept, released, loaded.tree, loaded.tiles, algorithm, loaded.prior, loaded.read)
         (kept / "README.md").write_text(_KEPT, encoding="utf-8")
         if withheld(released, loaded) is None:
             public = whole / HANDOUT
@@ -105,6 +105,7 @@ def _write(
     tiles: Tiles,
     algorithm: str,
     prior: TileWeights | None,
+    read: Mapping[str, int],
 ) -> None:
     releases, figures = released.releases, released.figures
     flows = pd.concat([_timed(_spread(release), bin_) for bin_, release in releases.items()], ignore_index=True)
@@ -126,6 +127,7 @@ def _write(
         "parameters": parameters,
         "hierarchy": {"kind": tree.kind, "coverage": tree.coverage, "tiles": tree.n_leaves},
         "matrices": len(releases),
+        **({"table": dict(read)} if read else {}),
         "metrics": figures,
         "search": _search(releases, figures),
         "odanon": version("odanon"),

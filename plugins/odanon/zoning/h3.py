@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from odanon.errors import OdanonError
 from odanon.geo.boundary import Bounds, inside, study_area
-from odanon.geo.h3cells import coded_cells
+from odanon.geo.h3cells import coded_cells, is_cell
 from odanon.geo.h3shape import outline
 from odanon.model.tiles import ObjectArray, Tiles, distinct_labels, on_earth
 from odanon.plugin import parameter, plugin
@@ -52,7 +52,7 @@ class H3Zoning:
         import h3
 
         names = distinct_labels(labels)
-        strangers = sum(not h3.is_valid_cell(c) or h3.get_resolution(c) != self.resolution for c in names)
+        strangers = sum(not is_cell(c) or h3.get_resolution(c) != self.resolution for c in names)
         if strangers:
             raise OdanonError(
                 f"{strangers} of {len(names)} tile labels are not H3 cells of resolution {self.resolution};"

@@ -3,10 +3,12 @@
 import shlex
 from pathlib import Path
 
+import geopandas
 import h3
 import numpy as np
 import pandas as pd
 import pytest
+from shapely import box
 from typer.testing import CliRunner
 
 from odanon import cli
@@ -52,12 +54,20 @@ def refusal(*words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-k", "1"], "k"),
+        (["-k", "1"], "k: too small; give 2 or more"),
         (["--suppression", "7"], "suppression"),
         (["--unit", "foo"], "unit"),
         (["--algorithm", "nix"], "nix"),
         (["--hierarchy", "nix"], "nix"),
         (["--set", "foo"], "foo"),
+        (["--timezone", "Mars/X"], "--timezone Mars/X"),
+        (["--time", "start_time", "--bin", "7h"], "--bin 7h"),
+        (["--bin", "3h"], "--bin cuts time and no column tells it"),
+        (["--adaptive"], "--adaptive splits time and no column tells it"),
+        (["--adaptive", "--algorithm", "odkanon", "--time", "start_time"], "odkanon splits no time"),
+        (["--zones", "none.gpkg"], "--zones none.gpkg does not exist"),
+        (["--tile-weights", "none.csv"], "--tile-weights none.csv does not exist"),
+        (["--weight", "user_id"], "--weight user_id counts with --unit population alone"),
     ],
 )
 def test_what_would_be_refused_is_not_proposed(
@@ -117,8 +127,9 @@ def test_without_people_k_counts_trips_only_if_somebody_says_so(trips: pd.DataFr
     pairs = trips.groupby(["from", "to"]).size().rename("trips").reset_index()
     pairs.to_csv("od.csv", index=False)
     told = shown("od.csv")
-    assert "k can only count trips, all of which may be one person's" in told
-    assert "--count trips -k 10 --unit trips" in told
+    assert "? no column looks like ids of people: name it with --person, or say --unit trips" in told
+    assert told.splitlines()[-1].endswith("--person COLUMN --count trips -k 10 --unit persons --out od-release")
+    assert "? " not in shown("od.csv", "--unit", "trips").replace("person       ?", "")
     sentence = refusal("od.csv", "--count", "trips", "--out", "release")
     assert "unit persons needs a person id on every row" in sentence
     assert "or --unit trips if it is enough that k trips are behind a flow" in sentence
@@ -185,6 +196,8 @@ def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here
         "delimiter=|",
         "--weight",
         "w",
+        "--unit",
+        "population",
         "--timezone",
         "Europe/Paris",
         "--drop-missing",
@@ -199,7 +212,7 @@ def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here
         "--suppression",
         "0.2",
         "--set",
-        "min_tiles=2",
+        "k_population=20",
         "--fixed",
     )
     told = shlex.split(shown("od.csv", "--time", "start_time", *said).strip().splitlines()[-1])
@@ -209,6 +222,8 @@ def test_what_was_said_is_in_the_command_that_is_shown(trips: pd.DataFrame, here
 
 def test_a_tree_of_ones_own_needs_no_map(here: Path) -> None:
     pd.DataFrame({"from": ["a", "b"], "to": ["b", "a"], "user": [1, 2]}).to_csv("od.csv", index=False)
+    assert "--hierarchy tree.csv does not exist" in refusal("od.csv", "--hierarchy", "tree.csv")
+    pd.DataFrame({"child": ["a", "b"], "parent": ["r", "r"]}).to_csv("tree.csv", index=False)
     told = shown("od.csv", "--hierarchy", "tree.csv")
     assert "  ? " not in told
     assert "--hierarchy tree.csv" in told
@@ -283,3 +298,75 @@ def test_bins_are_adaptive_where_the_algorithm_can_unless_fixed_ones_are_asked_f
 def test_columns_are_guessed_by_names_that_people_use(names: str, found: Guess) -> None:
     columns = tuple(names.split("," if "," in names else None))
     assert guess(Seen(Path("t.csv"), columns, {name: ["1", "2"] for name in columns}, 2, Dialect())) == found
+
+
+def test_what_is_named_for_one_thing_is_not_proposed_for_another(trips: pd.DataFrame, here: Path) -> None:
+    trips.rename(columns={"user_id": "persons"}).assign(people=1.5).to_csv("od.csv", index=False)
+    assert "--count" not in shown("od.csv", "--person", "persons", "--count", "1").replace("--count 1", "")
+    told = shown(
+        "od.csv", "--person", "persons", "--weight", "people", "--unit", "population", "--set", "k_population=20"
+    )
+    assert "--count" not in told
+    assert "every row is one trip" in told
+
+
+def test_counts_that_are_none_are_told(trips: pd.DataFrame, here: Path) -> None:
+    for count, said in ((12.5, "fractions and trips are whole numbers"), (-3, "negative counts")):
+        trips.assign(trips=count).to_csv("od.csv", index=False)
+        assert f"? column 'trips' holds {said}" in shown("od.csv")
+        assert f"od.csv: column 'trips' holds {said}" in refusal(
+            "od.csv", "--person", "user_id", "--count", "trips", "--out", "no"
+        )
+
+
+def test_zones_are_looked_at_before_anything_is_proposed(here: Path) -> None:
+    pd.DataFrame({"origin": ["a", "b"], "destination": ["b", "x"], "user": [1, 2]}).to_csv("od.csv", index=False)
+    square = {"zone": list("ab"), "geometry": [box(4.8, 45.7, 4.9, 45.8), box(4.9, 45.7, 5.0, 45.8)]}
+    geopandas.GeoDataFrame(square, crs="EPSG:4326").to_file("zones.gpkg")
+    assert "has no column 'id'" in refusal("od.csv", "--zones", "zones.gpkg")
+    zones = ("od.csv", "--zones", "zones.gpkg", "--zone-id", "zone")
+    assert "? zones.gpkg has no zones x: add them there, or leave their rows out with --drop-unknown" in shown(*zones)
+    told = shown(*zones, "--drop-unknown")
+    assert "  ? " not in told
+    assert "--hierarchy ward --drop-unknown" in told
+
+
+def test_cells_are_known_by_any_of_their_names(trips: pd.DataFrame, here: Path) -> None:
+    """As databases give them, and as others write them."""
+    tables = {"text": str, "upper": str.upper, "number": h3.str_to_int}
+    for name, called in tables.items():
+        trips.assign(**{side: trips[side].map(called) for side in ("from", "to")}).to_parquet(f"{name}.parquet")
+        words = shlex.split(shown(f"{name}.parquet").strip().splitlines()[-1])
+        shown(*words[2:])
+    flows = [Path(f"{name}-release/handout/flows.csv").read_bytes() for name in tables]
+    assert flows[0] == flows[1] == flows[2]
+
+
+def test_long_numbers_of_zones_are_no_cells(here: Path) -> None:
+    pd.DataFrame({"origin": [123456789012345678] * 2, "destination": [999999999999999999] * 2, "user": [1, 2]}).to_csv(
+        "od.csv", index=False
+    )
+    assert "say where they lie with --zones FILE" in shown("od.csv")
+
+
+def test_a_few_strays_do_not_make_metres_of_degrees(trips: pd.DataFrame, here: Path) -> None:
+    places = {name: [h3.cell_to_latlng(cell)[at] for cell in trips[column]] for name, column, at in PLACES}
+    table = pd.DataFrame(
+        {"user_id": trips["user_id"], **{name: places[name] for name in ("lat1", "lon1", "lat2", "lon2")}}
+    )
+    table = table.rename(columns={"lat1": "o_lat", "lon1": "o_lon", "lat2": "d_lat", "lon2": "d_lon"})
+    table.loc[:9, "o_lat"] = -9999.0
+    table.to_csv("od.csv", index=False)
+    assert "metres" not in shown("od.csv")
+
+
+def test_degrees_under_each_others_names_are_told_of_guessed_columns_too(trips: pd.DataFrame, here: Path) -> None:
+    places = {name: [h3.cell_to_latlng(cell)[at] for cell in trips[column]] for name, column, at in PLACES}
+    named = {"start_lat": "lon1", "start_lon": "lat1", "end_lat": "lon2", "end_lon": "lat2"}
+    pd.DataFrame({"user_id": trips["user_id"], **{name: places[of] for name, of in named.items()}}).to_csv(
+        "od.csv", index=False
+    )
+    said = "trips start around 5° north, 46° east; if that is the wrong place, the columns have each other's names: rename them"
+    assert said in shown("od.csv")
+    done = RUN.invoke(cli.main, ["anonymize", "od.csv", "--person", "user_id", "--out", "out"], catch_exceptions=False)
+    assert said in done.stderr

@@ -195,6 +195,21 @@ def test_rows_that_cannot_be_parsed_are_all_counted_though_the_reader_is_ahead_o
         assert (sum(batch.num_rows for batch in found), sum(batch[0].null_count for batch in found)) == (400_001, 1)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_before_damage_are_given(tmp_path: Path, packed: bool) -> None:
+    rows = [f"zone{n % 7},zone{n % 5},person{n % 5000}" for n in range(500_000)]
+    whole, path = "\n".join(["origin,destination,person", *rows]).encode(), tmp_path / "od.csv"
+    if packed:
+        path = tmp_path / "od.csv.gz"
+        path.write_bytes(gzip.compress(whole, 1)[:-1000])
+    else:
+        path.write_bytes(whole + b"\n" + b"y" * (9 << 20) + b",b,c\n")
+    columns = [reading.Column(name, name, "text") for name in ("origin", "destination", "person")]
+    found = list(reading.read_what_can_be(reading.Job([str(path)], "file", columns)))
+    assert sum(batch.num_rows for batch in found) > (0 if packed else 100_000)
+    assert UNREADABLE.encode() in (found[-1].schema.metadata or {})
+
+
 def test_bad_rows_of_text_files_are_counted_and_the_others_kept(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(
         (HEADER + GOOD + "p,2026-03-02T08:00:00Z\n" + "p,2026-03-02T08:00:00Z,1,2,3\n" + ",,,\n").encode()

@@ -262,6 +262,16 @@ def test_bins_of_several_days_carry_the_day():
     assert [item["label"] for item in encode_bins(days, "Europe/Paris")] == ["09 Mar", "10 Mar", "11 Mar"]
 
 
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [("Africa/Cairo", "2026-04-24"), ("America/Havana", "2026-11-01"), ("Atlantic/Azores", "2026-10-25")],
+)
+def test_days_without_a_midnight_and_with_two_have_labels(zone, day):
+    noon = pd.Timestamp(f"{day}T12:00", tz=zone)
+    hours = pd.date_range(noon - pd.Timedelta(hours=9), periods=20, freq="h").tz_convert("UTC")
+    assert len({item["label"] for item in encode_bins(hours, zone)}) == 20
+
+
 def test_tables_that_do_not_belong_together_are_refused(small_release):
     flows, zones, release = small_release
     with pytest.raises(OdanonError, match="1 zones of the flows are missing"):

@@ -283,13 +283,13 @@ def test_rows_without_a_value_are_counted_and_left_out_if_so_asked(
         file.write("a row with, too few fields\n")
     sentence = refusal(path, **COORDINATES)
     assert (
-        "5 of 41 rows have no usable value (o_lat,o_lon: 2, d_lat,d_lon: 1, user: 3, number: 3; 1 have none of these, as rows with too few or too many fields)"
+        "5 of 41 rows with 5 of 94 trips have no usable value (o_lat,o_lon: 2, d_lat,d_lon: 1, user: 3, number: 3; 1 have none of these, as rows with too few or too many fields)"
         in sentence
     )
     assert "leave them out with --drop-missing" in sentence
     kept = [row for at, row in enumerate(expected(trips)) if at not in (1, 2, 3, 4)]
     assert read(path, drop_missing=True) == kept
-    assert "5 of 41 rows have no usable value" in caplog.text
+    assert "5 of 41 rows with 5 of 94 trips have no usable value" in caplog.text
 
 
 def test_zones_that_a_program_wrote_as_floats_are_whole_numbers(tmp_path: Path) -> None:
@@ -352,10 +352,12 @@ def test_coordinates_are_put_into_zones_and_what_lies_outside_is_counted(
     options = {**COORDINATES, "zones": zones, "zone_id": "zone", "hierarchy": "ward"}
     path = written(far, tmp_path)
     sentence = refusal(path, **options)
-    assert f"rows start or end in none of {zones}" in sentence
+    assert f"trips start or end in none of {zones}" in sentence
     assert "leave their rows out with --drop-unknown" in sentence
     loaded = TableInput(path=path, **options, drop_unknown=True).load()
     inside = (far[["o_lon", "d_lon"]].sub(4.85).abs().max(axis=1) < 0.05) & (far[["o_lat", "d_lat"]].sub(45.75).abs().max(axis=1) < 0.05)  # fmt: skip
     assert loaded.matrices[None].volume == far.loc[inside, "number"].sum()
-    assert f"{(~inside).sum()} of {ROWS} rows are left out" in caplog.text
+    lost, total = far.loc[~inside, "number"].sum(), far["number"].sum()
+    assert f"{(~inside).sum()} of {ROWS} rows with {lost} of {total} trips are left out" in caplog.text
+    assert loaded.read == {"rows": ROWS, "rows_left_out": (~inside).sum(), "trips": total, "trips_left_out": lost}
     assert loaded.tree.n_leaves == 4

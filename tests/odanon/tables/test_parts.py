@@ -44,23 +44,36 @@ def test_parts_are_of_about_equal_size(tmp_path: Path, most: int) -> None:
 def test_lines_that_end_as_on_old_macintoshes_are_read_in_one_part(tmp_path: Path) -> None:
     (tmp_path / "od.csv").write_bytes("\r".join(["origin,destination", *ROWS, ""]).encode())
     assert rows_of(tmp_path / "od.csv") == ROWS
+    (tmp_path / "od.csv").write_bytes("\r".join(["origin,destination", *ROWS, "\n"]).encode())
+    with pytest.raises(OdanonError, match=r"damaged or not of the format"):  # which no reader knows
+        rows_of(tmp_path / "od.csv")
 
 
-@pytest.mark.parametrize("claimed", [10**12, 2**60, 2**62])
-def test_a_footer_that_claims_many_rows_takes_no_memory(tmp_path: Path, claimed: int) -> None:
-    path = tmp_path / "od.parquet"
+def lying(path: Path, claimed: int) -> Path:
+    """A table of 300 rows whose footer claims other ones."""
     pd.DataFrame({"origin": ["a"] * 300, "destination": ["b"] * 300}).to_parquet(path)
     content = path.read_bytes()
     (length,) = struct.unpack("<I", content[-8:-4])
     footer = content[-8 - length : -8]
-    said, more = b"", 2 * claimed
+    said, more = b"", 2 * claimed if claimed >= 0 else -2 * claimed - 1
     while more > 127:
         said, more = said + bytes([more & 127 | 128]), more >> 7
-    lying = footer.replace(b"\x16\xd8\x04", b"\x16" + said + bytes([more]), 1)  # 300 as the footer writes it
-    assert lying != footer
-    path.write_bytes(content[: -8 - length] + lying + struct.pack("<I", len(lying)) + b"PAR1")
+    told = footer.replace(b"\x16\xd8\x04", b"\x16" + said + bytes([more]), 1)  # 300 as the footer writes it
+    assert told != footer
+    path.write_bytes(content[: -8 - length] + told + struct.pack("<I", len(told)) + b"PAR1")
+    return path
+
+
+@pytest.mark.parametrize("claimed", [10**12, 2**60, 2**62])
+def test_a_footer_that_claims_many_rows_takes_no_memory(tmp_path: Path, claimed: int) -> None:
+    path = lying(tmp_path / "od.parquet", claimed)
     with pytest.raises(OdanonError, match="unpacks to far more than its size can honestly hold"):
         TableInput(path=path, count="1").rows()
+
+
+@pytest.mark.parametrize("claimed", [-300, 1, 299])
+def test_rows_are_counted_whatever_a_footer_claims(tmp_path: Path, claimed: int) -> None:
+    assert len(TableInput(path=lying(tmp_path / "od.parquet", claimed), count="1").rows()) == 300
 
 
 @pytest.mark.parametrize("text", ["Nan", "NAN", "inf", "-Infinity"])
