@@ -53,7 +53,7 @@ def anonymize(
 
     What it understands of a file: `odanon anonymize trips.csv`.
     With H3 cells: `odanon anonymize trips.parquet --origin o --destination d --person user --out release`.
-    With zones: `odanon anonymize od.csv --count trips --unit trips --hierarchy ward --zones zones.gpkg --out release`.
+    With zones: `odanon anonymize od.csv --count trips --unit trips --zones zones.gpkg --out release`.
     By hours: `odanon anonymize trips.csv --person user --time start --bin 1h --timezone Europe/Paris --out release`.
     """
     console = Console(stderr=True)

@@ -223,7 +223,7 @@ def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
         return _Map(": H3 cells", tree)
     if Path(table.hierarchy).suffix:
         return _Map(f": tiles of the tree in {table.hierarchy}", tree)
-    question = "the tiles are no H3 cells: say where they lie with --zones FILE --zone-id COLUMN --hierarchy ward"
+    question = "the tiles are no H3 cells: say where they lie with --zones FILE --zone-id COLUMN"
     return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
 
 
