@@ -177,7 +177,7 @@ def cross_section(compared: pd.DataFrame) -> str:
         ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below"),
         _crossed(compared),
     )
-    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in figures)))
+    heads = "".join(f"<th>{text(head)}</th>" for head in names) + "".join(map(_head, figures))
     declared = every_figure()
     rows: list[str] = []
     for _, group in as_told(compared.head(_MOST_ROWS)).groupby(["segment", "k", "algorithm"], sort=False):
