@@ -32,10 +32,9 @@ def test_the_help_of_a_command_has_an_example_that_its_parser_takes(name: str) -
     command = COMMANDS[name]
     examples = [shlex.split(text.partition(" > ")[0]) for text in _EXAMPLE.findall(command.help or "")]
     own = [words[1 + len(name.split()) :] for words in examples if words[1:][: len(name.split())] == name.split()]
-    assert [words for words in own if "..." not in words], f"odanon {name} --help has no example"
+    assert own, f"odanon {name} --help has no example"
     for words in own:
-        if "..." not in words:
-            command.make_context(name, words)  # a mistake is raised
+        command.make_context(name, words)  # a mistake is raised
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ OWN = (
     Figure(
         "loss",
         "loss on shared cells",
-        "flows spread back over every day, stretch of the clock and finest tile: 0 is perfect, 2 the worst",
+        "flows spread back over every day, stretch of the clock and finest tile: 0 is perfect, publishing nothing scores 1, 2 is the worst",
         symbol="loss",
         best="least",
     ),

@@ -22,6 +22,7 @@ from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import SUFFIX
 from odanon.model.figure import Figure
 from odanon.reconstruct.readings import EVEN, PRIOR, checked_reading
+from odanon.report.compared_tables import PUBLISHED_NOTHING, as_told, compared_figures
 from odanon.tables.read import Loaded, TableInput
 from odanon.tables.spreadsheet import write_csv
 from odanon.tables.understood import refuse_uncounted, while_reading, with_ends
@@ -62,7 +63,7 @@ def compare(
     """Run anonymisers on a table and write a report, comparison.parquet and comparison.csv.
 
     For instance: `odanon compare trips.parquet --person user --k 5,10 --algorithms atg-joint,odkanon --out compared`.
-    A weighted survey: `odanon compare survey.csv --person id --weight w --protect participants,population --by sex ...`.
+    A weighted survey: `odanon compare survey.csv --person id --weight w --protect participants,population --by sex --out both`.
     """
     if by is not None and protect is None:
         raise OdanonError("--by splits a cross table; add --protect participants,population")
@@ -87,7 +88,8 @@ def compare(
             case = result["case"]
             segment = f" {case['segment']}" if by else ""
             proven = "" if result.get("verified", True) else f", {NOT_VERIFIED}"
-            told = f"{case['algorithm']} k={case['k']}{segment}: {result['status']}{proven}"
+            nothing = f", {PUBLISHED_NOTHING}" if result.get("metrics", {}).get("flows") == 0 else ""
+            told = f"{case['algorithm']} k={case['k']}{segment}: {result['status']}{proven}{nothing}"
             why = f" ({result['message']})" if result.get("message") else ""
             progress.console.print(f"{told}{why}", highlight=False, markup=False)
             progress.advance(task)
@@ -116,7 +118,8 @@ def _print_tables(tables: dict[str, pd.DataFrame]) -> None:
     No column is cut, however narrow the terminal.
     """
     name = "cross" if "cross" in tables else "comparison"
-    table = tables[name].dropna(axis="columns", how="all")
+    known = tables[name].dropna(axis="columns", how="all").columns
+    table = (tables[name] if name == "cross" else as_told(tables[name]))[known]
     terminal, whole = Console(), _drawn(table, _columns(name))
     width = Console(width=_WIDEST).measure(whole).maximum
     if not terminal.is_terminal or width <= terminal.width:
@@ -156,7 +159,7 @@ def _headlines(name: str) -> tuple[str, ...]:
 
 
 def _headed() -> list[Figure]:
-    return [figure for figure in every_figure().values() if figure.symbol and not figure.name.endswith(_OTHERS)]
+    return [figure for figure in compared_figures() if not figure.name.endswith(_OTHERS)]
 
 
 def _cell(column: str, value: Any) -> str:

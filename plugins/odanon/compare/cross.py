@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from odanon.compare.plan import Case
-from odanon.metrics.declared import every_figure
 from odanon.metrics.volumes import flow_weights
 from odanon.model.matrix import ODMatrix
 from odanon.model.release import Release
+from odanon.report.compared_tables import compared_figures
 
 _SLACK = 1e-9  # relative; sums of weights depend on their order in the last digits
 
@@ -60,7 +60,7 @@ def cross_table(compared: pd.DataFrame) -> pd.DataFrame:
 
     `protect` and `threshold` say what was promised, `measured_on` whose volumes the metrics sum.
     """
-    headed = [figure.name for figure in every_figure().values() if figure.symbol]
+    headed = [figure.name for figure in compared_figures()]
     metrics = [name for name in headed if f"{name}_population" in compared]
     rows = []
     for row in compared[compared["protect"] != ""].to_dict("records"):

@@ -16,6 +16,7 @@ from odanon.reconstruct.readings import AUTO, EVEN, FITTED, PRIOR, WEIGHTED, spr
 from odanon.reconstruct.tiles import themselves, tile_shares
 from odanon.report.compare import render_comparison
 from odanon.report.compare_maps import CaseTables
+from odanon.report.compared_tables import empty_handed
 from odanon.report.encode import encode_bins
 from odanon.tables.read import Loaded
 from odanon.tables.times import are_hours, is_interval, over_bins
@@ -75,10 +76,13 @@ def _summary(compared: pd.DataFrame, loaded: Loaded) -> str:
     bins = f" of {len(loaded.matrices):,} time bins" if len(loaded.matrices) > 1 else ""
     noisy = pd.unique(compared.loc[compared["verifier"] == NOT_VERIFIED, "algorithm"])
     told = f" Not verified, since nobody can count their flows again: {', '.join(noisy)}." if len(noisy) else ""
+    empty = compared[empty_handed(compared)]
+    cases = dict.fromkeys(f"{name} (k = {k})" for name, k in zip(empty["algorithm"], empty["k"], strict=True))
+    told += f" Published nothing: {', '.join(cases)}." if cases else ""
     return (
         f"{compared['algorithm'].nunique()} algorithms at k = {ks} on {volume:,} trips in {pairs:,} tile pairs"
         f"{bins}, unit {units}, at most"
-        f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike.{told}"
+        f" {compared['suppression'].iloc[0]:.0%} suppressed. All releases are measured alike, as far as their areas allow.{told}"
     )
 
 

@@ -16,7 +16,7 @@ _FIGURES = (
     Figure(
         "E",
         "reconstruction loss",
-        "flows spread back over their tiles: 0 is perfect, 2 the worst",
+        "flows spread back over their tiles: 0 is perfect, publishing nothing scores 1, 2 is the worst without noise",
         public="reconstruction_loss",
         tells_suppressed="yes",
         symbol="E",

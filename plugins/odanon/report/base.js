@@ -20,17 +20,27 @@ const odanon = {};
 
   const whole = new Intl.NumberFormat("en");
   const compact = new Intl.NumberFormat("en", { notation: "compact" });
-  const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-  odanon.number = (value) => (Number.isInteger(value) ? whole : short).format(value);
-  odanon.axisNumber = (value) => (value < 10000 ? odanon.number(value) : compact.format(value));
-  odanon.percent = (share) => `${share && share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+  const short = [0, 1, 2, 3].map((more) => new Intl.NumberFormat("en", { maximumSignificantDigits: 3 + more }));
+  // Whole numbers, and all from 1,000 on, to their last whole digit: sums of parts are whole within rounding only. `more` digits are for ticks.
+  odanon.number = (value, more = 0) =>
+    Number.isInteger(value) || (!more && Math.abs(value) >= 1000)
+      ? whole.format(Math.round(value))
+      : short[more].format(value);
+  odanon.axisNumber = (value, more = 0) => (value < 10000 || more ? odanon.number(value, more) : compact.format(value));
+  odanon.percent = (share, more = 0) =>
+    `${more ? (100 * share).toFixed(1 + more) : share && share < 0.0995 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+  // The labels of ticks, with as many more digits as tell them apart.
+  odanon.tickLabels = (values, format) => {
+    const labels = short.map((_, more) => values.map((value) => format(value, more)));
+    return labels.find((list) => new Set(list).size === list.length) || labels.at(-1);
+  };
   odanon.who = (data) => (data.release.parameters.unit === "vehicles" ? "vehicles" : "people");
   // Of a group of H3 cells: the digits that their parent does not use say nothing, and what follows them does.
   odanon.shortName = (id) => id.replace(/^(8[0-9a-f]{5,}?)f{3,}(?=\/)/, "$1…");
   // What people call a zone, or its id; and both.
   odanon.nameOf = (zone) => zone.name || odanon.shortName(zone.id);
   odanon.fullName = (zone) => (zone.name && zone.name !== zone.id ? `${zone.name} (${zone.id})` : zone.id);
-  odanon.count = (n, one, many) => `${odanon.number(n)} ${n === 1 ? one : many}`;
+  odanon.count = (n, one, many) => `${odanon.number(n)} ${odanon.number(n) === "1" ? one : many}`;
 
   // The start (1, 2 or 5 times a power of ten) of the step that fits `span` about `parts` times.
   odanon.niceStep = (span, parts) => {

@@ -32,6 +32,7 @@
     });
   };
   byId("tradeoff-key").append(odanon.key(series((run) => run.k)));
+  plot("gbar-e", "Tiles per trip against loss", "reconstruction loss E", (run) => run.E, number, {});
   plot("gbar-s", "Tiles per trip against trips in no flow", "trips in no flow", (run) => run.in_no_flow, percent, {});
   plot("gbar-k", "Tiles per trip against k", "k", (run) => run.k, number, { joined: true });
   plot("gbar-cpu", "Tiles per trip against CPU seconds", "CPU seconds", (run) => Math.max(run.cpu_s, 0.001), number, {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.report.compare_maps import CaseTables, encode_maps
-from odanon.report.compared_tables import PASSED, cross_section, people_table, runs_tables
+from odanon.report.compared_tables import PASSED, cross_section, empty_handed, people_table, runs_tables
 from odanon.report.page import MAP, asset, build_page, in_words, text
 
 SCRIPTS = (
@@ -42,6 +42,7 @@ def render_comparison(
     column per algorithm, the busiest pair first.
     """
     busiest = profiles.drop(columns="time").groupby(_PAIR, sort=False, as_index=False).sum()
+    drawn_k = main[main["k"] == facts["map_k"]]
     body = Template(asset("compare.html")).substitute(
         title=text(title),
         byline=text(facts["byline"]),
@@ -49,8 +50,9 @@ def render_comparison(
         map_k=text(facts["map_k"]),
         cross=cross_section(compared),
         runs=runs_tables(main),
-        people=people_table(main[main["k"] == facts["map_k"]]),
+        people=people_table(drawn_k),
         noisy=text(_not_drawn(main)),
+        nothing=_without_flows(drawn_k),
         busy=_table(["", *busiest.columns], [[n, *row] for n, row in enumerate(busiest.values.tolist(), 1)]),
     )
     drawn = [release for release in releases if len(release.flows)]
@@ -72,7 +74,7 @@ def _runs(main: pd.DataFrame) -> list[dict[str, Any]]:
     """What the plots show: runs whose flows were counted again, with the trips that none of their flows has."""
     told = main.reindex(columns=["S_share", "coarse_share"])  # neither, where every case was refused
     in_no_flow = told["S_share"] + (1 - told["S_share"]) * told["coarse_share"].fillna(0.0)
-    runs = main[["algorithm", "k", "Gbar", "cpu_s"]].assign(in_no_flow=in_no_flow)[main["verifier"] == PASSED]
+    runs = main[["algorithm", "k", "Gbar", "E", "cpu_s"]].assign(in_no_flow=in_no_flow)[main["verifier"] == PASSED]
     return runs.astype(object).where(runs.notna(), None).to_dict("records")
 
 
@@ -80,7 +82,13 @@ def _not_drawn(main: pd.DataFrame) -> str:
     """Noise adds and removes trips: what is left out of them is no share, and tiles tell nothing of their error."""
     done = main[main["status"] == "done"]
     noisy = pd.unique(done.loc[done["verifier"] != PASSED, "algorithm"])
-    return f" Not drawn, since neither axis tells of noise: {', '.join(noisy)}." if len(noisy) else ""
+    return f" Not drawn, since tiles tell nothing of noise: {', '.join(noisy)}." if len(noisy) else ""
+
+
+def _without_flows(main: pd.DataFrame) -> str:
+    """Who is missing in what shows flows and areas."""
+    names = ", ".join(main.loc[empty_handed(main), "algorithm"])
+    return f'<p class="note">{text(f"Published nothing, so not here: {names}.")}</p>' if names else ""
 
 
 def _sizes(releases: Sequence[CaseTables]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The tables of the comparison page as HTML: all runs, people behind the flows, whom a release protects."""
 
+from html import escape
 from itertools import pairwise
 from math import isclose
 from typing import Any
@@ -12,19 +13,22 @@ from odanon.model.figure import Figure
 from odanon.report.page import in_words, text
 
 PASSED = "passed"  # what the verifier said of a release
+PUBLISHED_NOTHING = "published nothing"  # of a release without a flow
 _MOST_ROWS = 300  # of one table; the files beside the page have all
+_FIRST = ("S_share", "coarse_share", "E", "Gbar")  # what tells algorithms apart before all else
+_NESTED = ("areas_error", "E_fitted", "E_prior")  # figures of areas that nest
 _COSTS = {"flows": "flows", "cpu_s": "CPU s", "peak_mb": "peak MB"}
 _VIEWS = (("", "in trips"), ("_persons", "in people"), ("_population", "for the population, by weights"))
 _COSTS_LEGEND = (
     "Sizes of areas are those of flows: beside them stand the trips that are in none, left out or told coarsely; losses and errors count these as well."
-    " The best of each k within the budget that the verifier passed is marked. CPU seconds are those of the algorithm alone, peak memory that of its"
+    " The best of each k within the budget that the verifier passed is marked; of trips left out none is where some are told coarsely instead. CPU seconds are those of the algorithm alone, peak memory that of its"
     " process."
 )
 
 
 def runs_tables(compared: pd.DataFrame) -> str:
     """All runs measured in trips and, folded away, in people and by weights where the input has them."""
-    parts, headed = [], [figure for figure in every_figure().values() if figure.symbol]
+    parts, headed = [], compared_figures()
     for suffix, words in _VIEWS:
         mine = [figure for figure in headed if _view_of(figure) == suffix and _known(compared, figure.name)]
         if suffix and not mine:
@@ -39,7 +43,44 @@ def runs_tables(compared: pd.DataFrame) -> str:
         if not _view_of(figure)
     )
     legend = f'<ul class="notes">{meanings}</ul><p class="note">{text(_COSTS_LEGEND)}</p>'
-    return f"{''.join(parts)}<details><summary>What the columns mean</summary>{legend}</details>"
+    return f"{_dashes(compared)}{''.join(parts)}<details><summary>What the columns mean</summary>{legend}</details>"
+
+
+def _dashes(compared: pd.DataFrame) -> str:
+    """Why runs lack figures that others have."""
+    done = compared[(compared["status"] == "done") & ~empty_handed(compared)]
+    nested = [name for name in done if name.startswith(_NESTED) and done[name].notna().any()]
+    apart = pd.unique(done.loc[done[nested].isna().any(axis="columns"), "algorithm"])
+    noisy = pd.unique(done.loc[done["verifier"] != PASSED, "algorithm"])
+    why = []
+    if len(apart):
+        why.append(
+            "Errors on areas and fitted readings have a dash where areas overlap without nesting, or fitted rows span several time bins:"
+            f" {', '.join(apart)}."
+        )
+    if len(noisy):
+        why.append(f"What is left out has one where noise adds and removes trips: {', '.join(noisy)}.")
+    return f'<p class="note">{text(" ".join(why))}</p>' if why else ""
+
+
+def compared_figures() -> list[Figure]:
+    """Figures with a symbol, in the order in which a comparison tells them."""
+    headed = [figure for figure in every_figure().values() if figure.symbol]
+    rank = {f"{name}{suffix}": at for suffix, _ in _VIEWS for at, name in enumerate(_FIRST)}
+    return sorted(headed, key=lambda figure: rank.get(figure.name, len(_FIRST)))
+
+
+def as_told(compared: pd.DataFrame) -> pd.DataFrame:
+    """The table as people read it: noise adds and removes trips, so its share of them is none; who published nothing is told so."""
+    noisy = (compared["status"] == "done") & (compared["verifier"] != PASSED)
+    told = compared.assign(**{name: compared[name].mask(noisy) for name in compared if name.startswith("S_share")})
+    return told.assign(status=told["status"].mask(empty_handed(told), PUBLISHED_NOTHING))
+
+
+def empty_handed(compared: pd.DataFrame) -> pd.Series:
+    """Which runs are done, and published no flow."""
+    flows = compared.get("flows", pd.Series(float("nan"), compared.index))  # unknown where no run is done
+    return (compared["status"] == "done") & (flows == 0)
 
 
 def _view_of(figure: Figure) -> str:
@@ -48,16 +89,19 @@ def _view_of(figure: Figure) -> str:
 
 
 def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str]) -> str:
-    columns = {**{figure.name: figure.symbol for figure in figures}, **others}
-    heads = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k", *columns.values()))
+    columns = [*(figure.name for figure in figures), *others]
+    named = "".join(f"<th>{text(head)}</th>" for head in ("algorithm", "k"))
+    heads = named + "".join(map(_head, figures)) + "".join(f"<th>{text(head)}</th>" for head in others.values())
     declared = every_figure()
     rows: list[str] = []
-    for k, group in compared.groupby("k", sort=True):
+    for k, group in as_told(compared).groupby("k", sort=True):
         if len(rows) >= _MOST_ROWS:
             break
         left_out = group.get("S_share", pd.Series(float("nan"), group.index))  # unknown where no run is done
-        within = group[left_out.between(0, group["suppression"]) & (group["verifier"] == PASSED)]
-        best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if f.best}
+        within = group[
+            left_out.between(0, group["suppression"]) & (group["verifier"] == PASSED) & (group["status"] == "done")
+        ]
+        best = {f.name: within[f.name].agg("min" if f.best == "least" else "max") for f in figures if _wins(f, within)}
         for at, row in enumerate(group.to_dict("records")):
             start = f"<td>{_named(row)}</td><td>{text(k)}</td>"
             if row["status"] != "done":
@@ -72,9 +116,21 @@ def _runs(compared: pd.DataFrame, figures: list[Figure], others: dict[str, str])
     return f'<div class="compared"><table><thead><tr>{heads}</tr></thead><tbody>{shown}</tbody></table></div>'
 
 
+def _head(figure: Figure) -> str:
+    """A symbol, and what it stands for in words."""
+    return f'<th title="{escape(figure.meaning)}">{text(figure.symbol)}<small>{text(figure.label)}</small></th>'
+
+
+def _wins(figure: Figure, within: pd.DataFrame) -> bool:
+    """Whether the best value is marked: leaving little out is none where trips are told coarsely instead."""
+    coarse = figure.name.replace("S_share", "coarse_share")
+    instead = figure.name.startswith("S_share") and coarse in within and (within[coarse] > 0).any()
+    return bool(figure.best) and not instead
+
+
 def _named(row: dict[str, Any]) -> str:
     """The algorithm, marked where nobody could count its flows again."""
-    unsure = row["status"] == "done" and row["verifier"] != PASSED
+    unsure = row["status"] in ("done", PUBLISHED_NOTHING) and row["verifier"] != PASSED
     return text(row["algorithm"]) + (' <strong class="unsafe">not verified</strong>' if unsure else "")
 
 
@@ -86,7 +142,7 @@ def _is_best(name: str, row: dict[str, Any], best: dict[str, float]) -> bool:
 
 def people_table(compared: pd.DataFrame) -> str:
     """Share of the flows by people (or trips, where people are not known) behind them, in multiples of k."""
-    done = compared[compared["status"] == "done"]
+    done = compared[(compared["status"] == "done") & ~empty_handed(compared)]
     known = "persons" if len(done) and done["persons_x1"].notna().any() else "trips"
     least = "min_persons" if known == "persons" else "min_trips"
     ends = (
@@ -121,10 +177,10 @@ def cross_section(compared: pd.DataFrame) -> str:
         ("segment", "algorithm", "protect", "by", "areas", "measured on", "least", "cells below"),
         _crossed(compared),
     )
-    heads = "".join(f"<th>{text(head)}</th>" for head in (*names, *(figure.symbol for figure in figures)))
+    heads = "".join(f"<th>{text(head)}</th>" for head in names) + "".join(map(_head, figures))
     declared = every_figure()
     rows: list[str] = []
-    for _, group in compared.head(_MOST_ROWS).groupby(["segment", "k", "algorithm"], sort=False):
+    for _, group in as_told(compared.head(_MOST_ROWS)).groupby(["segment", "k", "algorithm"], sort=False):
         for at, row in enumerate(group.to_dict("records")):
             rows.append(_cross_rows(row, figures, declared, first=at == 0))
     shown = _first_rows(rows, len(compared), len(names) + len(figures), "cross.csv")
@@ -167,7 +223,7 @@ def _cross_rows(row: dict[str, Any], figures: list[Figure], declared: dict[str, 
 
 def _crossed(compared: pd.DataFrame) -> list[Figure]:
     """The figures that are measured on both views."""
-    headed = [figure for figure in every_figure().values() if figure.symbol and not _view_of(figure)]
+    headed = [figure for figure in compared_figures() if not _view_of(figure)]
     return [figure for figure in headed if _known(compared, f"{figure.name}_population")]
 
 
@@ -194,8 +250,7 @@ def _class(name: str, wanted: bool) -> str:
 def _figure(name: str, row: dict[str, Any], declared: dict[str, Figure]) -> str:
     if name == "shape":
         return f"{row['origin_areas']:,.0f} × {row['destination_areas']:,.0f}"
-    noisy = name.startswith("S_share") and row["verifier"] != PASSED  # noise adds and removes trips: no share of them
-    value = float("nan") if noisy else row.get(name, float("nan"))
+    value = row.get(name, float("nan"))
     if pd.isna(value):
         return "–"
     known = declared.get(name)

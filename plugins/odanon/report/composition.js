@@ -28,7 +28,7 @@
   // The sizes themselves where a regular hierarchy has only a few, else doubling classes.
   const sizeClasses = (tiles) => {
     const sizes = [...new Set(tiles)].sort((a, b) => a - b);
-    if (sizes.length <= few) return { edges: sizes, labels: sizes.map(number) };
+    if (sizes.length <= few) return { edges: sizes, labels: sizes.map((size) => number(size)) };
     const edges = [1];
     while (edges.at(-1) * 2 <= sizes.at(-1)) edges.push(edges.at(-1) * 2);
     return { edges, labels: labelsOf(edges, edges.at(-1) * 2) };

@@ -93,18 +93,21 @@
       role: "img",
       "aria-label": `${spec.name}. ${words.join("; ")}`,
     });
-    for (const value of spec.linearY ? ticks(low, high, 5) : logTicks(low, high)) {
+    const rows = spec.linearY ? ticks(low, high, 5) : logTicks(low, high);
+    const namesY = odanon.tickLabels(rows, spec.formatY);
+    rows.forEach((value, i) =>
       picture.append(
         svg("line", { x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value), class: "grid" }),
-        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.formatY(value)),
-      );
-    }
+        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, namesY[i]),
+      ),
+    );
     const every = Math.ceil((50 * (spec.ticksX || []).length) / (width - margin.left - margin.right));
     const beside = spec.ticksX && spec.ticksX.filter((value, i) => i % every === 0 && x(value) >= margin.left);
-    for (const value of beside || (spec.logX ? decades(x0, x1) : ticks(x0, x1, 5)))
-      picture.append(
-        svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, spec.formatX(value)),
-      );
+    const columns = beside || (spec.logX ? decades(x0, x1) : ticks(x0, x1, 5));
+    const namesX = odanon.tickLabels(columns, spec.formatX);
+    columns.forEach((value, i) =>
+      picture.append(svg("text", { x: x(value), y: height - margin.bottom + 18, class: "middle" }, namesX[i])),
+    );
     picture.append(
       svg("line", {
         x1: margin.left,

@@ -47,7 +47,10 @@
       "aria-label": describe(spec),
     });
 
-    for (let value = 0; value <= top + step / 2; value += step) {
+    const rows = [];
+    for (let value = 0; value <= top + step / 2; value += step) rows.push(value);
+    const names = odanon.tickLabels(rows, spec.format);
+    rows.forEach((value, i) =>
       picture.append(
         svg("line", {
           x1: margin.left,
@@ -56,9 +59,9 @@
           y2: y(value),
           class: value ? "grid" : "axis",
         }),
-        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, spec.format(value)),
-      );
-    }
+        svg("text", { x: margin.left - 6, y: y(value) + 4, class: "end" }, names[i]),
+      ),
+    );
     const long = (i) => slot * (spec.wide ? spec.wide[i] : 1);
     const gap = spec.wide
       ? Math.min(4, slot * 0.18)
@@ -66,6 +69,7 @@
     const widest = Math.max(...spec.labels.map((label) => label.length)) * 6.4 + 8;
     const every = Math.ceil(widest / slot);
     let free = -Infinity; // where the next label of bars of different widths may stand
+    let told = -Infinity; // where the last label ends, and a little further
     spec.labels.forEach((label, i) => {
       const group = svg("g", { class: spec.pick ? "pick" : null });
       const bar = (long(i) - gap) / spec.series.length;
@@ -96,20 +100,13 @@
       if (spec.pick) group.addEventListener("click", () => spec.pick(i));
       picture.append(group);
       const place = spec.at ? spec.at[i] : i;
-      const isFree = spec.wide ? x(i) >= free : place % every === 0;
-      if (isFree) free = x(i) + widest;
-      if (isFree)
-        picture.append(
-          svg(
-            "text",
-            {
-              x: Math.min(x(i) + slot / 2, width - label.length * 3.2),
-              y: height - margin.bottom + 16,
-              class: "middle",
-            },
-            label,
-          ),
-        );
+      const half = label.length * 3.2;
+      const middle = Math.min(x(i) + slot / 2, width - half); // one at the edge stands further in
+      const isFree = (spec.wide ? x(i) >= free : place % every === 0) && middle - half >= told;
+      if (isFree) {
+        [free, told] = [x(i) + widest, middle + half + 8];
+        picture.append(svg("text", { x: middle, y: height - margin.bottom + 16, class: "middle" }, label));
+      }
     });
     picture.append(svg("text", { x: margin.left + inner.width / 2, y: height - 4, class: "middle title" }, spec.x));
     host.replaceChildren(picture);

@@ -82,7 +82,7 @@ def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[st
         warning=_warning(facts),
         steps=_steps(facts),
         cards=_cards(facts),
-        timezone=text(facts["timezone"]),
+        set_out=_set_out(facts, tables),
         who=_who(facts),
         Who=_who(facts).capitalize(),
         parameters=table_rows(facts["parameters"]),
@@ -142,6 +142,12 @@ def _when(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     if "window_end" in facts:
         return f" {when} the days from {text(facts['window_start'])} to {text(facts['window_end'])}"
     return f" {when} {_window(facts)} {text(facts['window_start'])}"
+
+
+def _set_out(facts: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
+    """When the trips of a flow set out; hours of any clock have no zone, and a table without times has no bins."""
+    zone = f" ({text(facts['timezone'])})" if "window_start" in facts else ""
+    return f" that set out during its time bin{zone}" if zone or len(tables["bins"]) > 1 else ""
 
 
 def _split(facts: Mapping[str, Any]) -> str:

@@ -185,7 +185,21 @@ def test_a_release_of_nothing_is_a_row_of_the_report(
     compared = run_here(planned)
     assert compared[["status", "flows", "S_share"]].values.tolist() == [["done", 0, 1]]
     assert compared[["Gbar", "density"]].isna().all(axis=None)
-    assert "–" in comparison_page(planned, compared, table.load())
+    page = comparison_page(planned, compared, table.load()).partition("<script")[0]
+    assert "Published nothing: user-dp (k = 200)." in page
+    assert page.count("Published nothing, so not here: user-dp.") == 3  # where people, sizes and maps are shown
+    row = re.search(r"<tr[^>]*><td>[^<]*(?:<bdi>)?user-dp.*?</tr>", page)[0]
+    assert "published nothing" in row
+    assert "not verified" in row
+
+
+@pytest.mark.usefixtures("cases_here")
+def test_the_terminal_says_who_published_nothing(table: TableInput, tmp_path: Path) -> None:
+    options = ["--origin", "alat,alon", "--destination", "blat,blon", "--person", "who", "--resolution", "7"]
+    wanted = ["--algorithms", "user-dp", "--k", "200", "--out", str(tmp_path / "out")]
+    done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted], catch_exceptions=False)
+    assert "user-dp k=200: done, not verified, published nothing" in done.output
+    assert done.stdout.count("published nothing") == 1  # the table's row
 
 
 def test_what_nobody_can_verify_is_told_as_such_and_never_the_best(
@@ -211,7 +225,9 @@ def test_the_terminal_says_what_is_not_verified(table: TableInput, tmp_path: Pat
     done = RUN.invoke(cli.main, ["compare", str(table.path), *options, *wanted], catch_exceptions=False)
     assert "laplace k=5: done, not verified" in done.output
     assert pd.read_csv(tmp_path / "out" / "comparison.csv")["verifier"].tolist() == ["not verified"]
-    assert done.stdout.count("not verified") == 1  # the table's row
+    head, row = (line for line in done.stdout.splitlines() if "algorithm" in line or "not verified" in line)
+    assert head.split().index("S_share") == 4
+    assert row.split()[5] == "–"  # "not verified" is two words; noise adds and removes trips, as the page says
 
 
 def test_warming_up_leaves_table_and_tree_alone(table: TableInput) -> None:

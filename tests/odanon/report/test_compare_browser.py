@@ -10,6 +10,7 @@ from compared_runs import made_up_runs
 
 from odanon.report.compare import render_comparison
 from odanon.report.compare_maps import CaseTables
+from odanon.report.compared_tables import runs_tables
 
 NAMES = [f"method-{i:02d}" for i in range(17)]
 KS = (5, 10, 20)
@@ -30,7 +31,7 @@ PROBE = """setTimeout(() => {
       overflow: document.documentElement.scrollWidth - innerWidth,
       maps: colours, sizes: all("#sizes svg").length, profiles: all("#profiles svg").length,
       looks: all("#tradeoff-key li svg > *").map((mark) => mark.tagName + mark.getAttribute("d")?.length + mark.getAttribute("fill")),
-      plots: ["gbar-s", "gbar-k", "gbar-cpu"].map((id) => all(`#${id} [data-series]`).length),
+      plots: ["gbar-e", "gbar-s", "gbar-k", "gbar-cpu"].map((id) => all(`#${id} [data-series]`).length),
       rows: all("details table")[0].tBodies[0].rows.length, moved: before !== bars(),
       text: document.getElementById("maps-text").textContent,
       legends: all("#maps .legend, #maps-legend").map((legend) => legend.textContent),
@@ -43,7 +44,7 @@ PROBE = """setTimeout(() => {
 
 LATE = """setTimeout(() => {
   const seen = {
-    notes: document.querySelectorAll("#gbar-s .note, #gbar-k .note, #gbar-cpu .note").length,
+    notes: document.querySelectorAll("#gbar-e .note, #gbar-s .note, #gbar-k .note, #gbar-cpu .note").length,
     maps: document.getElementById("maps-text").textContent, sections: document.querySelectorAll("section[hidden]").length,
   };
   document.body.append(Object.assign(document.createElement("pre"), {id: "probe", textContent: JSON.stringify(seen)}));
@@ -97,12 +98,55 @@ def test_the_tables_need_no_scripts_and_the_best_of_each_k_is_marked(page: str) 
     assert first.count("<tr") == 1 + len(NAMES) * len(KS)
     assert "a long reason" in first
     assert first.count('class="best"') >= 6 * len(KS)
-    best = re.findall(r'class="best"><bdi>([\d.]+) %', first)  # of S, the one column in per cent
-    assert len(best) == len(KS)
-    assert max(map(float, best)) <= 50  # a run beyond its budget wins nothing
+    assert not best_left_out(first)  # little is left out where much is told coarsely
     assert "Measured in people" in body
     assert "Measured for the population" in body
     assert body.count("GDM m") == 4  # in the legend too  # in trips, in people and by weights
+
+
+def best_left_out(tables: str) -> list[float]:
+    """What is marked of S: beside it, nothing that is marked is in per cent."""
+    return [float(share) for share in re.findall(r'class="best"><bdi>([\d.]+) %', tables)]
+
+
+def test_the_best_leaves_out_least_within_its_budget_where_nothing_is_told_coarsely() -> None:
+    best = best_left_out(runs_tables(compared().assign(coarse_share=0.0)).partition("Measured in people")[0])
+    assert len(best) == len(KS)
+    assert max(best) <= 50  # a run beyond its budget wins nothing
+
+
+def test_who_published_nothing_is_never_the_best() -> None:
+    table = compared()
+    empty = table["algorithm"] == NAMES[0]
+    table.loc[empty, ["flows", "E", "S_share"]] = [0.0, 0.0, 0.4]
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", runs_tables(table))
+    mine = [row for row in rows if NAMES[0] in row]
+    assert len(mine) == 3 * len(KS)
+    assert all("published nothing" in row and "best" not in row for row in mine)
+    best = [row for row in rows if 'class="best"' in row]
+    assert best  # others win in their place
+
+
+def test_what_tells_algorithms_apart_comes_first_and_in_words() -> None:
+    head = re.search(r"<thead>.*?</thead>", runs_tables(compared()))[0]
+    told = re.findall(r"<th[^>]*><bdi>([^<]+)</bdi>(?:<small><bdi>([^<]+)</bdi></small>)?", head)
+    assert told[:6] == [
+        ("algorithm", ""),
+        ("k", ""),
+        ("S", "of trips left out"),
+        ("coarse", "of trips told coarsely"),
+        ("E", "reconstruction loss"),
+        ("Ḡ", "tiles per trip"),
+    ]
+    assert "publishing nothing scores 1" in head
+
+
+def test_missing_figures_are_explained_beside_the_table() -> None:
+    table = compared().assign(areas_error_30=1.0)
+    table.loc[table["algorithm"] == NAMES[1], "areas_error_30"] = np.nan
+    told = runs_tables(table).partition("<details")[0]
+    assert f"without nesting, or fitted rows span several time bins: {NAMES[1]}." in told
+    assert f"noise adds and removes trips: {NOISY}." in told
 
 
 def test_a_run_that_timed_out_without_a_reason_gets_none(page: str) -> None:
@@ -125,6 +169,7 @@ def test_seventeen_algorithms_are_drawn_apart_and_share_the_place_that_is_presse
     assert min(seen["maps"]) > 10
     assert seen["plots"] == [
         46,
+        46,
         46 + 16,
         46,
     ]  # two runs have no figures and three are noise; lines join the dots against k
@@ -142,6 +187,6 @@ def test_plots_that_have_nothing_to_show_say_so(probe) -> None:
     facts = {"byline": "", "summary": "", "map_k": 10, "bins": [], "extent": [4.0, 45.0, 5.0, 46.0]}
     nothing = pd.DataFrame(columns=["time", "origin", "destination", "original"])
     seen = probe(render_comparison("Anonymising", late, late, [], nothing, facts), LATE)
-    assert seen["notes"] == 3
+    assert seen["notes"] == 4
     assert "no run" in seen["maps"]
     assert seen["sections"] == 2

@@ -230,6 +230,20 @@ def test_a_table_of_several_days_is_told_by_its_first_and_last(small_release):
     assert "2026-03-10 – 2026-05-08" in told
 
 
+def test_a_zone_of_times_is_told_only_where_there_are_such_times(small_release):
+    flows, zones, release = small_release
+    said = "that set out during its time bin"
+
+    def told(flows: pd.DataFrame, release: dict) -> str:
+        return re.sub(r"</?bdi[^>]*>", "", render_release(flows, zones, release).partition("<script")[0])
+
+    assert f"{said} (Europe/Paris)." in told(flows, release)
+    no_zone = {name: value for name, value in release.items() if name != "window_start"}
+    assert f"{said}." in told(flows, no_zone)  # hours of any clock
+    untimed = flows[flows["time_start"] == flows["time_start"].min()]
+    assert said not in told(untimed, {**no_zone, "bin_names": ["all trips"]})
+
+
 @pytest.mark.parametrize("band", ["10-19", ""])
 def test_figures_that_nobody_knows_have_no_card(small_release, band: str):
     flows, zones, release = small_release
