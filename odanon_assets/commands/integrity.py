@@ -9,7 +9,7 @@ from odanon.errors import OdanonError
 from odanon.product import claimed_names
 from odanon_assets.commands.shared import store_of
 from odanon_assets.lake.places import products_folder
-from odanon_assets.stores.seal import folder_problems
+from odanon_assets.stores.seal import folder_problems, refuse_unsealed
 
 PANEL = ("Stores", 5)
 
@@ -22,6 +22,7 @@ def integrity(
     For instance: `odanon integrity odanon_data/published/my-city/releases/RELEASE`.
     """
     if Path(release).is_dir():
+        refuse_unsealed(Path(release))
         problems = folder_problems(Path(release))
     else:
         problems = store_of(_known_product(release)).problems(release)

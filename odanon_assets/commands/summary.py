@@ -112,10 +112,10 @@ def _figures(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Rows of what went in and came out; every headline figure that the manifest declares has its place."""
     metrics = manifest["metrics"]
     counts = manifest.get("input_counts", {})
-    # A source of ready trips or matrices has nothing to count before it.
+    # A source of ready trips or matrices has nothing to count before it. What went in is rounded, what came out is not.
     words = {**_INPUT, "people": _who(manifest)}
     if told := ", ".join(f"{counts[key]:,} {label}" for key, label in words.items() if counts.get(key)):
-        yield "in", told
+        yield "in", f"about {told}"
     yield "published", _volumes(metrics)
     headlines = [
         (name, figure) for name, figure in _declared(manifest).items() if figure.headline and name not in _WITHIN

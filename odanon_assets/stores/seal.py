@@ -161,6 +161,19 @@ def folder_problems(folder: Path) -> list[str]:
     return content_problems(manifest, read_parts(folder))
 
 
+def refuse_unsealed(folder: Path) -> None:
+    """Say what a folder is that nobody ever sealed: its manifest names neither a seal nor what there would be to seal."""
+    try:
+        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # `folder_problems` says what is wrong with it
+    if isinstance(told, dict) and not told.keys() & {SEAL, "content", "files"}:
+        raise OdanonError(
+            f"{folder} has no seal; it is no published release: `odanon anonymize` and trials write such folders, and a store"
+            " seals what it publishes"
+        )
+
+
 def read_parts(folder: Path) -> Parts:
     """Flows, zones, report, weights and tiles from the files of a release."""
     flows = with_all_columns(pd.read_parquet(folder / "flows.parquet"))

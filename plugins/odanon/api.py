@@ -8,6 +8,7 @@ release = odanon.anonymize(rows, hierarchy=odanon.hierarchy("ward", zones), k=10
 from odanon.api import Anonymizer, parameter, plugin   # to write a plugin
 """
 
+import warnings
 from typing import Any
 
 import pandas as pd
@@ -137,7 +138,8 @@ def anonymize(
     `od` has one row per trip, or per pair (and person) with its number of trips, in any order; `origin` and
     `destination` name tiles of `hierarchy` (`destinations` when that side has a tree of its own), which is "h3" for H3 cells or what
     `odanon.hierarchy` makes of zones. Columns that the frame does not have (`trips`, `person`) count as not given: one trip a row, no
-    ids. `parameters` go to the algorithm: k, unit, suppression and the others that `odanon plugins anonymize` lists.
+    ids. `parameters` go to the algorithm: k, unit, suppression and the others that `odanon plugins anonymize` lists. A release of an
+    algorithm that nobody can verify, since it adds noise, comes with a warning that says so.
     """
     _check_types(od, hierarchy, destinations, algorithm)
     anonymizer = registry.create("anonymize", algorithm, parameters)
@@ -162,7 +164,10 @@ def anonymize(
     else:
         assert not isinstance(hierarchy, str)
         tree = hierarchy
-    return release({None: od}, tree, anonymizer, promise, destinations=destinations or tree).releases[None]
+    released = release({None: od}, tree, anonymizer, promise, destinations=destinations or tree)
+    if not released.verified:
+        warnings.warn(released.sentence, stacklevel=2)
+    return released.releases[None]
 
 
 def _holds_numbers(column: pd.Series) -> bool:

@@ -225,7 +225,7 @@ def _anonymized(
     destinations: Hierarchy,
 ) -> dict[Bin, Release]:
     promise = author.promise
-    enough = {name: od for name, od in matrices.items() if _reaches(od, promise)}
+    enough = {name: od for name, od in matrices.items() if reaches(od, promise)}
     if not enough:
         raise _too_few(anonymizer, author, matrices)
     made = author.work(lambda: _made(anonymizer, list(enough.values()), origins, destinations))
@@ -266,7 +266,7 @@ def _made(
     return found if all(isinstance(each, Release) for each in found) else None
 
 
-def _reaches(od: ODMatrix, promise: Promise) -> bool:
+def reaches(od: ODMatrix, promise: Promise) -> bool:
     """Whether the whole matrix, published as one flow, would keep the promise."""
     if _units(od, promise) < max(promise.k, promise.k_areas or 0) or min(od.visited) < promise.min_visited:
         return False

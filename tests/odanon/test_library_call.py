@@ -1,5 +1,6 @@
 """`odanon.anonymize` and `odanon.hierarchy` by names, and what they say of wrong types."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_cells_need_nothing_but_the_name(rows: pd.DataFrame) -> None:
     tree = odanon.hierarchy("h3", rows["origin"].unique())
     same = odanon.anonymize(rows, tree, algorithm="uniform", k=5)
     pd.testing.assert_frame_equal(release.flows, same.flows)
+
+
+def test_a_release_that_nobody_verified_comes_with_a_warning(rows: pd.DataFrame) -> None:
+    with pytest.warns(UserWarning, match="^not verified, by its own word: ") as told:
+        odanon.anonymize(rows, "h3", "laplace", k=5, unit="trips")
+    assert [Path(each.filename).name for each in told] == [Path(__file__).name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        odanon.anonymize(rows, "h3", "uniform", k=5)
 
 
 @pytest.mark.parametrize("name", ["ward", "quadtree"])

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from odanon.client.asked import refuse_unpublished
 from odanon.client.publications import Publications, PublishedProduct
 from odanon.model.release import REST
 from odanon.model.when import When
@@ -26,9 +27,12 @@ def flows(published: Publications, request: dict[str, Any], asked: WhenAsked) ->
     chosen = published[request["product"]]
     asks = asked.told(chosen.timezone)
     segment = asks.pop("segment", None)
-    whole, parts = _releases(published, chosen, chosen.when(**asks))
+    when = chosen.when(**asks)
+    whole, parts = _releases(published, chosen, when)
     zones, number = _zones(published, [*whole, *parts["release_id"].unique()])
     rows = _added(published, whole, parts, segment, number)
+    if rows.empty:
+        refuse_unpublished(chosen, when, segment)
     rows = rows.sort_values(["trips", *_ENDS], ascending=[False, True, True], ignore_index=True)
     shown = rows.head(FLOWS)
     used = np.unique(shown[[*_ENDS]].to_numpy(np.int64))

@@ -43,8 +43,9 @@
   };
   odanon.sentence = sentence;
 
-  // Asks, shows the answer, and while it lasts says so in `note`; a mistake comes there with a button to try again.
-  odanon.answer = async (host, note, words, question, show) => {
+  // Asks, shows the answer, and while it lasts says so in `note`; a mistake comes there with a button to try again,
+  // after `missed` has taken away what was shown before.
+  odanon.answer = async (host, note, words, question, show, missed = () => {}) => {
     host.setAttribute("aria-busy", "true");
     const timer = setTimeout(() => {
       note.classList.remove("problem");
@@ -57,8 +58,9 @@
       clearTimeout(timer);
       if (mistake instanceof Overtaken) return;
       host.removeAttribute("aria-busy");
+      missed();
       note.classList.add("problem");
-      const again = () => odanon.answer(host, note, words, question, show);
+      const again = () => odanon.answer(host, note, words, question, show, missed);
       note.replaceChildren(
         `${sentence(mistake.message)} `,
         el("button", { type: "button", click: again }, "Try again"),

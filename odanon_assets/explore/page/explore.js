@@ -20,6 +20,10 @@
         map.load(data.zones, data.flows.crowded());
         odanon.published.show(map);
       },
+      () => {
+        odanon.names.load({ zones: [] });
+        odanon.published.clear(map);
+      },
     );
   };
   const showChoices = () => {

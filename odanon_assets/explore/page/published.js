@@ -122,6 +122,15 @@
       data = open(...told);
       return data;
     },
+    // What is shown of another time is no answer to this question.
+    clear: (map) => {
+      data = null;
+      values = byZone = none;
+      map.show({ fills: none, hatched: new Set(), lines: [], chosen: -1, asked: -1 });
+      byId("map").querySelector(".legend").replaceChildren();
+      for (const id of ["panel-title", "table"]) byId(id).replaceChildren();
+      for (const id of ["take", "clear", "table-choice"]) byId(id).hidden = true;
+    },
     data: () => data,
     shown: () => byZone,
     show: (map) => {

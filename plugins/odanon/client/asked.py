@@ -20,10 +20,15 @@ def refuse_unpublished(product: "PublishedProduct", when: When, segment: str | N
     if segment is not None and segment not in known:
         raise OdanonError(f"{product.name} has no segment {segment[:100]!r}; there is {', '.join(known)}")
     if not any(_tells_of(manifest, when) for manifest in product.manifests()):
-        windows = product.windows
-        raise OdanonError(
-            f"nothing of {product.name} is published in that time; its windows begin between {windows[0]} and {windows[-1]}"
-        )
+        raise unpublished(product)
+
+
+def unpublished(product: "PublishedProduct") -> OdanonError:
+    """That there is nothing of the time that is asked for, and what there is."""
+    windows = product.windows
+    return OdanonError(
+        f"nothing of {product.name} is published in that time; its windows begin between {windows[0]} and {windows[-1]}"
+    )
 
 
 def _tells_of(manifest: Mapping[str, Any], when: When) -> bool:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from odanon.client.asked import refuse_unpublished
+from odanon.client.asked import refuse_unpublished, unpublished
 from odanon.client.fold import checked_fold, folded
 from odanon.client.place import Readable, store_at
 from odanon.client.plots import draw_departures, draw_profile
@@ -165,6 +165,8 @@ class PublishedProduct:
             return When(*month_of(month, self.timezone), days, span)
         first = self._instant(self.windows[0] if since is None else since)
         last = span_of(self.manifest())[1] if until is None else self._instant(until)
+        if last <= first and (since is None or until is None):  # before the first window, or after the last
+            raise unpublished(self)
         if last <= first:
             raise OdanonError(f"the time asked for ends at {last}, before it starts; give a later `until`")
         return When(first, last, days, span)
@@ -286,7 +288,10 @@ class PublishedProduct:
     def _instant(self, moment: Moment) -> datetime:
         """An instant; of local times, one that clocks have twice is the first, one that they leave out is read as if they were not turned yet."""
         told = _moment(moment).to_pydatetime()
-        return (told if told.tzinfo is not None else told.replace(tzinfo=self.timezone)).astimezone(UTC)
+        try:
+            return (told if told.tzinfo is not None else told.replace(tzinfo=self.timezone)).astimezone(UTC)
+        except OverflowError:
+            raise OdanonError(f"{str(moment)[:40]!r} is too early or too late for clocks; give another time") from None
 
 
 def _moment(told: Moment) -> pd.Timestamp:

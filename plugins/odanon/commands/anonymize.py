@@ -1,10 +1,11 @@
 """`odanon anonymize`: one table of trips or flows in, a release out."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from math import nan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,9 +14,11 @@ from odanon import registry
 from odanon.commands.table_options import with_table
 from odanon.commands.values import plugin_parameters
 from odanon.compare.plan import splits_time
-from odanon.door import release
+from odanon.door import Released, reaches, release
 from odanon.errors import OdanonError
 from odanon.metrics.declared import every_figure
+from odanon.model.matrix import ODMatrix
+from odanon.model.promise import Promise
 from odanon.tables.read import TableInput
 from odanon.tables.times import refuse_thin_ends
 from odanon.tables.understood import proposal, refuse_uncounted, release_folder, told, while_reading, with_ends
@@ -96,6 +99,13 @@ def anonymize(
         released = release(matrices, tree, anonymizer, promise)
         write_release(out, released, loaded, algorithm, table.path.name.partition(".")[0], table.zone.key)
     _print_figures(released.figures, noisy=not released.verified)
+    allowed = released.parameters.get("suppression", 1.0) if anonymizer.budgeted and released.verified else 1.0
+    if (share := _suppressed(matrices, released)) > allowed:
+        told(
+            console,
+            f"more than --suppression allows: {algorithm} leaves out {100 * share:.3g} % of the trips of matrices that reach k;"
+            " choose another algorithm, and report it to its author",
+        )
     typer.echo(released.sentence)
     if (why := withheld(released, loaded)) is None:
         files = ", ".join(sorted(path.name for path in (out / HANDOUT).iterdir()))
@@ -103,6 +113,14 @@ def anonymize(
     else:
         typer.echo(f"nothing to hand out: {why}")
     typer.echo(f"to keep, restricted: {out / KEEP} (exact numbers of people, and where each input pair went)")
+
+
+def _suppressed(matrices: Mapping[Any, ODMatrix], released: Released[Any]) -> float:
+    """Which share of the trips is in no flow, of the time bins that reach k; the others are left out whole, whatever the algorithm."""
+    promise = Promise.of(released.parameters)
+    lists = [released.releases[name].assignment for name, od in matrices.items() if reaches(od, promise)]
+    lost = sum(int(pairs.loc[pairs["flow"] < 0, "trips"].sum()) for pairs in lists)
+    return lost / sum(int(pairs["trips"].sum()) for pairs in lists)
 
 
 def _asks() -> bool:

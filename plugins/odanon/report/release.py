@@ -177,12 +177,12 @@ def _who(facts: Mapping[str, Any]) -> str:
 
 
 def _steps(facts: Mapping[str, Any]) -> str:
-    """The way from raw data to published flows, as rounded counts."""
+    """The way from raw data, as rounded counts, to published flows."""
     counts = facts.get("input_counts") or {}
     words = {**_STEPS, "people": _who(facts)}
-    steps = [(counts[key], label) for key, label in words.items() if counts.get(key) is not None]
-    steps.append((facts["metrics"]["flows"], "published flows"))
-    return "".join(f"<li><strong>{text(in_words(n))}</strong> {label}</li>" for n, label in steps)
+    steps = [("about ", counts[key], label) for key, label in words.items() if counts.get(key) is not None]
+    steps.append(("", facts["metrics"]["flows"], "published flows"))
+    return "".join(f"<li>{about}<strong>{text(in_words(n))}</strong> {label}</li>" for about, n, label in steps)
 
 
 def _cards(facts: Mapping[str, Any]) -> str:

@@ -7,13 +7,16 @@ import pandas as pd
 
 from odanon.errors import OdanonError
 from odanon.protocols import Source
+from odanon.reading.validate import COLUMNS, Tally, validate
 from odanon.testing.parameters import check_parameters
+from odanon.trips.build import TRIP_COLUMNS
+from odanon.trips.ready import PLACED, validate_od, validate_trips
 
-# By the stage that a source feeds: the method that reads, and the columns that its frames have at least.
+# By the stage that a source feeds: the method that reads, the columns that its frames have at least, and what sorts good rows from bad.
 _READS = {
-    "traces": ("batches", ("person", "time", "lat", "lon")),
-    "trips": ("trips", ("person", "start", "end")),
-    "od": ("od", ("time_bin", "origin", "destination", "trips")),
+    "traces": ("batches", COLUMNS, validate),
+    "trips": ("trips", TRIP_COLUMNS, validate_trips),
+    "od": ("od", ("time_bin", "origin", "destination", "trips"), validate_od),
 }
 _TIMES = ("time", "start", "end", "time_bin")
 _NEVER = date(1999, 1, 1)
@@ -25,17 +28,18 @@ def check_source(plugin: Source, day: date) -> None:
     name = type(plugin).__name__
     enters = getattr(plugin, "enters", None)
     assert enters in _READS, f"{name}: `enters` is {enters!r}, not one of {', '.join(_READS)}"
-    method, columns = _READS[enters]
+    method, columns, _ = _READS[enters]
     assert callable(getattr(plugin, method, None)), f"{name} feeds {enters} and has no method {method}()"
     assert plugin.available(day) is True, f"{name}: available() is not True on {day}, of which it has data"
     assert plugin.available(_NEVER) in (True, False), f"{name}: available() is neither True nor False on {_NEVER}"
     rows = _read(plugin, method, day)
     assert len(rows), f"{name} yields no row on {day}, of which it has data"
-    for column in columns:
+    for column in PLACED if enters == "trips" and "origin" in rows else columns:
         assert column in rows, f"{name}: its frames have no column {column!r}"
     _check_times(rows, name)
     inside = _on(rows, day, _moment(enters))
     assert len(inside), f"{name}: no row of {day} lies on that day"
+    _check_usable(inside, enters, day, name)
     again = _read(plugin, method, day)
     assert _same(rows, again), f"{name}: reading a day twice gives other rows"
     if hasattr(plugin, "state"):
@@ -49,6 +53,19 @@ def check_source(plugin: Source, day: date) -> None:
     except OdanonError:
         return  # a day without data may be refused in a sentence
     assert not len(nothing) or not plugin.available(day) or plugin.available(_NEVER), f"{name}: rows of a day it lacks"
+
+
+def _check_usable(rows: pd.DataFrame, enters: str, day: date, name: str) -> None:
+    """Bad rows are handed on as they are, so some may be bad; a day of nothing else would be quarantined whole."""
+    start, tally = datetime.combine(day, time(), UTC), Tally()
+    try:
+        good = _READS[enters][2](rows, start, start + timedelta(days=1), tally)
+    except (TypeError, ValueError):
+        raise AssertionError(
+            f"{name}: coordinates or numbers of trips are no numbers; give NaN for what is none"
+        ) from None
+    reasons = ", ".join(reason for reason, count in tally.reasons.items() if count)
+    assert len(good), f"{name}: no row of {day} is usable ({reasons}); hand on bad rows beside good ones"
 
 
 def _moment(enters: str) -> str:

@@ -14,7 +14,8 @@ from shapely.geometry import box
 from typer.testing import CliRunner
 
 import odanon
-from odanon import cli
+from odanon import cli, registry
+from odanon.api import Anonymizer, Hierarchy, ODMatrix, Release, parameters_of, plugin
 from odanon.commands.anonymize import _print_figures
 from odanon.door import release
 from odanon.errors import OdanonError
@@ -284,6 +285,31 @@ def test_figures_that_could_not_be_measured_are_not_printed(capsys: pytest.Captu
     assert capsys.readouterr().out == ""
     _print_figures({"min_persons": 12.0}, noisy=False)
     assert capsys.readouterr().out.startswith("12 ")
+
+
+@plugin
+class NothingAtAll(Anonymizer):
+    """Suppresses everything, whatever its budget."""
+
+    def anonymize(self, od: ODMatrix, origins: Hierarchy, destinations: Hierarchy) -> Release:
+        nowhere = np.full(len(od.pairs.trips), -1)
+        return Release.from_nodes(od, origins, destinations, nowhere, nowhere, parameters_of(self))
+
+
+def test_an_algorithm_that_leaves_out_more_than_it_may_is_named(
+    trips: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = registry.find
+    stranger = registry.Plugin("anonymize", "nothing", "strangers", NothingAtAll)
+    monkeypatch.setattr(registry, "find", lambda stage, name: stranger if name == "nothing" else find(stage, name))
+    few = trips.head(2).assign(hour=9)  # a bin that does not reach k is no fault of an algorithm
+    pd.concat([trips, few]).to_parquet(tmp_path / "od.parquet")
+    asked = [*COLUMNS, "--person", "user", "--time", "hour", "-k", "5", "--fixed"]
+    for algorithm, said in (("nothing", True), ("uniform", False)):
+        how = ["--algorithm", algorithm, "--suppression", "0", "--out", str(tmp_path / algorithm)]
+        done = RUN.invoke(cli.main, ["anonymize", str(tmp_path / "od.parquet"), *asked, *how], catch_exceptions=False)
+        assert ("more than --suppression allows: nothing leaves out 100 %" in done.output) is said
+        assert "of trips left out" in done.output
 
 
 def test_zones_without_a_polygon_are_named_and_their_rows_left_out_if_so_asked(tmp_path: Path) -> None:

@@ -58,6 +58,34 @@ def test_weights_add_up_in_the_order_of_the_rows() -> None:
     assert weighed.tolist() == [5.0, np.add.reduceat(weights[[0, 2, 3]], [0])[0]]
 
 
+def test_weights_add_up_in_the_order_of_many_rows() -> None:
+    """A sort that is not stable leaves a few rows in their order by chance."""
+    rng = np.random.default_rng(5)
+    keys = [rng.integers(0, 3, 5000), rng.integers(0, 2, 5000)]
+    weights = 10.0 ** rng.uniform(-8, 8, 5000)
+    _, _, weighed = matrix._summed([*map(matrix._Key, keys)], np.ones(5000, np.int64), weights)
+    groups = [(keys[1] == b) & (keys[0] == a) for b in range(2) for a in range(3)]
+    assert weighed is not None
+    assert weighed.tolist() == [np.add.reduceat(weights[mine], [0])[0] for mine in groups]
+
+
+@pytest.mark.parametrize("weighed", [True, False])
+def test_negative_keys_come_first(weighed: bool) -> None:
+    keys = [np.array([1, -1, 0, -1]), np.array([-2, 0, -2, 0])]
+    found, totals, _ = matrix._summed([*map(matrix._Key, keys)], np.ones(4, np.int64), np.ones(4) if weighed else None)
+    assert [key.tolist() for key in found] == [[0, 1, -1], [-2, -2, 0]]
+    assert totals.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("bits", [31, 32, 33])
+def test_keys_at_the_width_of_32_bits_are_whole(bits: int) -> None:
+    largest = 2**bits - 1
+    keys = [np.array([0, 1, 0, 1]), np.array([largest, 3, largest, 3])]
+    found, totals, _ = matrix._summed([*map(matrix._Key, keys)], np.ones(4, np.int64), None)
+    assert [key.tolist() for key in found] == [[1, 0], [3, largest]]
+    assert totals.tolist() == [2, 2]
+
+
 @given(rows)
 def test_categories_make_the_matrix_that_texts_make(table: list[tuple[str, str, str, int]]) -> None:
     frame = pd.DataFrame(table, columns=["origin", "destination", "person", "trips"]).astype({"trips": "int64"})

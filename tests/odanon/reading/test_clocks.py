@@ -33,6 +33,13 @@ def test_times_are_those_that_the_clock_showed(zone: str, day: datetime, minutes
         assert unclear or {time} == ways
 
 
+def test_a_batch_that_begins_and_ends_in_winter_has_a_summer() -> None:
+    walls = ["2026-01-10T12:00:00", "2026-07-01T12:00:00", "2026-12-10T12:00:00"]
+    raw = pa.record_batch({"t": pa.array(walls, pa.string())})
+    found = Converter([{"name": "time", "source": "t", "kind": "time"}], "Europe/Paris", "auto").convert(raw, 0, None)
+    assert [time.hour for time in found.column(0).to_pylist()] == [11, 10, 11]
+
+
 @pytest.mark.parametrize("wall", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
 def test_times_at_the_ends_of_all_years_are_no_obstacle(wall: str) -> None:
     raw = pa.record_batch({"t": pa.array([wall], pa.string())})

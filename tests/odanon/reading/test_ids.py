@@ -66,6 +66,14 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
     assert list(persons(pd.Series([text, "17"]))[0]) == [text, "17"]
 
 
+def test_a_float_without_a_point_is_a_whole_number() -> None:
+    """As Python writes it from 1e+16 on, and others earlier."""
+    named, _ = persons(pd.Series(["1E+15", "2e+03"]))
+    assert named.tolist() == ["1000000000000000", "2000"]
+    with pytest.raises(OdanonError, match="floats too large"):
+        persons(pd.Series(["1e+16"]))
+
+
 def test_large_integers_keep_every_digit() -> None:
     for large in (2**53 + 1, 2**63 - 1, 2**64 - 1, 10**30 + 1):
         for ids in ([large, None], [Decimal(large)], [str(large)], [large, str(large)]):

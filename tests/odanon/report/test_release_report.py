@@ -205,6 +205,13 @@ def test_the_summary_says_k_and_its_limits(page):
     assert "Not person-anonymous" not in page
 
 
+def test_what_went_in_is_told_as_rounded_and_what_came_out_is_not(small_release):
+    flows, zones, release = small_release
+    page = render_release(flows, zones, {**release, "input_counts": {"trips": 3200}})
+    assert "<li>about <strong><bdi>3,200</bdi></strong> trips</li>" in page
+    assert f"<li><strong><bdi>{release['metrics']['flows']:,}</bdi></strong> published flows</li>" in page
+
+
 def test_a_threshold_on_trips_is_called_what_it_is(small_release):
     flows, zones, release = small_release
     counted = {**release, "parameters": {**release["parameters"], "unit": "trips"}}

@@ -4,9 +4,11 @@ import struct
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from odanon.errors import OdanonError
+from odanon.tables.columns import _Growing
 from odanon.tables.look import look
 from odanon.tables.read import TableInput
 
@@ -85,3 +87,11 @@ def test_numbers_that_are_none_are_missing_whatever_their_spelling(tmp_path: Pat
     with pytest.raises(OdanonError, match=r"1 of 2 rows have no usable value \(a,b: 1\)"):
         TableInput(path=path, **ends).rows()
     assert len(TableInput(path=path, **ends, drop_missing=True).rows()) == 1
+
+
+def test_rows_stay_in_their_order_behind_those_that_nobody_expected() -> None:
+    """A short batch would still fit before the rows that went beyond the room of their part."""
+    growing = _Growing(pa.int64(), 1, 2)
+    for batch in ([1], [2, 3], [4]):
+        growing.add(0, pa.array(batch))
+    assert growing.series().tolist() == [1, 2, 3, 4]

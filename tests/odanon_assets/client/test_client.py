@@ -147,6 +147,11 @@ def test_plots_show_zones_and_bounds(published: Publications, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
+        (lambda all_: all_["town"].flow(HALF, REST, since="2030-01-01"), "between 2026-03-02 and 2026-03-03"),
+        (lambda all_: all_["town"].flow(HALF, REST, until="2020-01-01"), "nothing of town is published in that time"),
+        (lambda all_: all_["town"].flow(HALF, REST, month="9999-12"), "too early or too late for clocks"),
+        (lambda all_: all_["town"].flow(HALF, REST, month="0000-12"), "too early or too late for clocks"),
+        (lambda all_: all_["town"].flow(HALF, REST, since="0001-01-01"), "too early or too late for clocks"),
         (lambda all_: all_["twon"], "there is no published product 'twon'; there is town"),
         (lambda all_: all_["town"].flows("2026-03-09"), "no published window that starts on 2026-03-09"),
         (lambda all_: all_["town"].flow(HALF, REST, "2026-03-03", "2026-03-02"), "give a later `until`"),

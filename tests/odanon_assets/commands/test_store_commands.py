@@ -6,6 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 import geopandas
+import h3
 import openmatrix
 import pandas as pd
 import pytest
@@ -24,6 +25,7 @@ from odanon_assets.stores.embedded import EmbeddedStore
 from odanon_assets.stores.interface import Act, Store
 
 RUN = CliRunner()
+CELLS = h3.grid_disk(h3.latlng_to_cell(45.75, 4.85, 8), 1)
 DAYS = [date(2026, 3, 2), date(2026, 3, 3)]
 
 
@@ -219,6 +221,29 @@ def test_integrity_finds_a_changed_row_in_the_database(town: Store, request: pyt
             handle.write(bytes([byte[0] ^ 1]))
     with pytest.raises(OdanonError, match="is not what was published"):
         called("integrity", release)
+
+
+def test_a_folder_that_nobody_sealed_is_told_apart_from_one_whose_seal_is_gone(workspace: Path) -> None:
+    rows = "\n".join(f"{start},{end},40" for start in CELLS for end in CELLS)
+    (workspace / "od.csv").write_text(f"origin,destination,trips\n{rows}\n")
+    columns = ("--origin", "origin", "--destination", "destination", "--count", "trips", "--unit", "trips")
+    called("anonymize", str(workspace / "od.csv"), *columns, "--out", str(workspace / "release"))
+    for part in ("keep", "handout"):
+        with pytest.raises(OdanonError, match="has no seal; it is no published release"):
+            called("integrity", str(workspace / "release" / part))
+    store = open_store(small_product(workspace / "pipelines", product="town"))
+    assert isinstance(store, EmbeddedStore)
+    store.publish(bundle(), accept)
+    folder = store.folder(str(store.released("town", DAYS[0])))
+    assert "is what was published" in called("integrity", str(folder))
+    manifest = json.loads((folder / "release.json").read_text())
+    (folder / "release.json").write_text(json.dumps({**manifest, "manifest_sha256": None}))
+    with pytest.raises(OdanonError, match="not what was published: the manifest was changed"):
+        called("integrity", str(folder))
+    del manifest["manifest_sha256"]
+    (folder / "release.json").write_text(json.dumps(manifest))
+    with pytest.raises(OdanonError, match="not what was published: the manifest was changed"):
+        called("integrity", str(folder))
 
 
 def test_purge_by_day_and_by_age(town: Store) -> None:

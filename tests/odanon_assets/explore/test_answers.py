@@ -105,9 +105,8 @@ def twin(place: str, when: dict[str, str]) -> dict[tuple[str, str, int], float]:
         {"segment": "cars"},
         {"days": "tuesday"},
         {"clock": "01:01-03:00", "until": "2026-03-04"},
-        {"since": "2027-01-01", "until": "2027-02-01"},
     ],
-    ids=["all", "day", "cut", "segment", "tuesday", "clock", "nothing"],
+    ids=["all", "day", "cut", "segment", "tuesday", "clock"],
 )
 def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: dict[str, str]) -> None:
     told = answered(client, "flows", params=when)
@@ -119,6 +118,21 @@ def test_the_map_adds_up_rows_by_outline(client: TestClient, place: str, when: d
     ends = {*told["flows"]["o"], *told["flows"]["d"]}
     assert ends == set(range(len(told["zones"]["id"])))
     assert len(told["zones"]["id"]) == len({end for o, d, _ in expected for end in (o, d)})
+
+
+@pytest.mark.parametrize(
+    ("when", "sentence"),
+    [
+        ({"segment": "tourists"}, "town has no segment 'tourists'; there is all, cars"),
+        ({"since": "2027-01-01", "until": "2027-01-02"}, "nothing of town is published in that time"),
+        ({"days": "sunday"}, "nothing of town is published in that time"),
+    ],
+)
+def test_the_map_of_what_nobody_published_is_a_sentence(
+    client: TestClient, when: dict[str, str], sentence: str
+) -> None:
+    told = client.get("/api/products/town/flows", params=when)
+    assert (told.status_code, sentence in told.json()["error"]) == (422, True)
 
 
 def test_of_a_week_the_days_that_are_asked_for_are_shown(tmp_path: Path) -> None:

@@ -277,6 +277,22 @@ def test_compared_periods_lie_at_their_own_days_and_files_say_what_they_show(loo
     assert head.startswith("origin,destination,first_per_day_low,")
 
 
+def test_a_time_of_which_nothing_is_published_has_a_sentence_and_no_old_numbers(look):
+    page = look("product=town&zone=z1")
+    page.run("odanon.choose({a: {since: '2027-01-01', until: '2027-01-02'}})")
+    told = page.until("document.querySelector('#panel-text.problem')?.innerText")
+    assert told.startswith("Nothing of town is published in that time; its windows begin between 2026-03-02")
+    page.complaints.clear()  # the browser notes that the server refused
+    page.press("[data-side=destination]")
+    page.press("[data-measure=density]")
+    assert page.text("#panel-text").startswith("Nothing of town is published in that time")
+    left = "['#table', '#panel-title', '#map .legend'].map((each) => document.querySelector(each).innerText)"
+    assert page.run(left) == ["", "", ""]
+    page.press("#everything")
+    page.until(IDLE)
+    assert page.text("#panel-title").endswith("destination areas")
+
+
 def test_numbers_tell_no_more_than_is_known(look):
     page = look()
     for cell, said in KNOWN.items():

@@ -75,9 +75,12 @@ def clock_of(text: str) -> tuple[time, time]:
 def month_of(text: str, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """The instants at which a month such as 2026-03 starts and ends on a local clock."""
     found = _MONTH.fullmatch(text)
-    if found is None or int(found[1]) == 0:
+    if found is None:
         raise OdanonError("the month is not one; write 2026-03")
-    return window_instants(date(int(found[1]), int(found[2]), 1), zone, "month")
+    try:
+        return window_instants(date(int(found[1]), int(found[2]), 1), zone, "month")
+    except (ValueError, OverflowError):
+        raise OdanonError("the month is too early or too late for clocks; write one such as 2026-03") from None
 
 
 def local_steps(since: datetime, until: datetime, step: timedelta, zone: ZoneInfo) -> list[tuple[datetime, datetime]]:
