@@ -32,7 +32,7 @@ _FIGURES = tuple(
     Figure(
         f"areas_error_{n}{suffix}",
         f"error on {n} areas{suffix.replace('_', ', ')}",
-        f"of the matrix between {n} areas of about equal traffic, {spread}, by its trips: 0 is perfect, 2 the worst",
+        f"of the matrix between {n} areas of about equal traffic, {spread}, by its trips: 0 is perfect, publishing nothing scores 1",
         public=f"areas_error_{n}{suffix}",
         tells_suppressed="yes",
         symbol=f"{n} areas{suffix.replace('_', ' ')}",
