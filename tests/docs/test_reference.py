@@ -23,6 +23,9 @@ FUNCTIONS = """
 SELECT p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), obj_description(p.oid, 'pg_proc')
 FROM pg_proc p WHERE p.pronamespace = 'odanon'::regnamespace AND has_function_privilege('odanon_reader', p.oid, 'EXECUTE')
 ORDER BY 1, 2"""
+AUDIT_LOG = """
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), col_description(a.attrelid, a.attnum)
+FROM pg_attribute a WHERE a.attrelid = 'work.audit_log'::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 VIEWS = """
 SELECT c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -31,7 +34,7 @@ ORDER BY c.relname, a.attnum"""
 
 
 def described(url: str) -> dict[str, Any]:
-    """What readers of a database may ask, as the database itself describes it."""
+    """What may be asked of a database, as the database itself describes it: by readers, and the audit log."""
     connection = psycopg2.connect(url)
     with connection.cursor() as cursor:
         cursor.execute(FUNCTIONS)
@@ -40,8 +43,10 @@ def described(url: str) -> dict[str, Any]:
         views: dict[str, Any] = {}
         for name, comment, *column in cursor:
             views.setdefault(name, {"comment": comment, "columns": []})["columns"].append(column)
+        cursor.execute(AUDIT_LOG)
+        log = [list(row) for row in cursor]
     connection.close()
-    return {"functions": functions, "views": views}
+    return {"functions": functions, "views": views, "audit_log": log}
 
 
 def test_the_page_of_sql_tells_what_a_real_database_does(postgis_url: str) -> None:
