@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 from browser import find_browser, probed
+from repository import REPOSITORY
 
 # What newcomers and leaders of teams ask, the words they would type, and the page that answers.
 QUESTIONS = (
@@ -88,6 +89,13 @@ def test_every_link_and_anchor_inside_the_site_exists(pages: dict[Path, Page]) -
     ]
     assert lost == []
     assert sum(len(list(page.links())) for page in pages.values()) > 1000
+
+
+def test_every_example_can_be_had_from_a_page(pages: dict[Path, Page]) -> None:
+    """Scripts and notebooks are linked to download."""
+    linked = {file.name for page in pages.values() for file, _ in page.links() if "_downloads" in file.parts}
+    examples = (REPOSITORY / "docs" / "examples").glob("*.*")
+    assert {path.name for path in examples} - {"README.md"} <= linked
 
 
 def test_no_page_asks_another_host(pages: dict[Path, Page], built: Path) -> None:
