@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 from commands import commands_page
+from demand_files import demand_page
 from plugin_lists import metrics_page, plugins_page
 from products import product_page
 from python_names import python_page
@@ -23,6 +24,7 @@ OF_THE_REPOSITORY = ("CHANGELOG.md", "CONTRIBUTING.md")  # beside docs/, pages o
 GENERATED: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/product-file.md": lambda: product_page(HERE),
+    "reference/demand-file.md": lambda: demand_page(HERE),
     "reference/plugins.md": plugins_page,
     "reference/python.md": python_page,
     "reference/sql.md": lambda: sql_page(HERE),

@@ -1,6 +1,7 @@
 """The generated pages: nothing of the code is missing in them, and their examples are right."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import geopandas
 import psycopg2
 import pytest
+import yaml
 from psycopg2 import sql
 from repository import REPOSITORY
 from shapely.geometry import box
 from store_databases import renamed, run_sql
 
+from odanon.demand.settings import Demand
 from odanon.product import load_product
 from odanon_assets.stores import schema
 
@@ -75,6 +78,24 @@ def test_the_examples_of_the_page_of_product_files_are_products(
         (tmp_path / f"{number}.yaml").write_text(text)
         load_product(tmp_path / f"{number}.yaml")
     assert len(texts) == 3
+
+
+def test_the_examples_of_the_page_of_demand_files_are_demand_files() -> None:
+    """And every key of theirs stands on the page, since building it asks for an example of each."""
+    texts = (BUILD / "every-demand-key.yaml").read_text().split("\n---\n")
+    found = [Demand.model_validate(yaml.safe_load(text)) for text in texts]
+    assert [each.inputs.od.published is None for each in found] == [True, True, False]
+
+
+def test_every_key_of_a_demand_file_has_its_row(built: Path) -> None:
+    page = re.sub(r"<[^>]+>", "", (built / "reference" / "demand-file.html").read_text())
+    schema = Demand.model_json_schema()
+    below = {"inputs": "InputFiles", "inputs.od": "OdInput", "filter": "Filter", "match": "Match"}
+    wanted = [
+        *schema["properties"],
+        *(f"{name}.{key}" for name, each in below.items() for key in schema["$defs"][each]["properties"]),
+    ]
+    assert [key for key in wanted if not re.search(rf"^{re.escape(key)}$", page, re.MULTILINE)] == []
 
 
 @pytest.mark.thorough  # seconds, and pictures change when an algorithm does
