@@ -16,6 +16,7 @@ from demand_files import demand_page
 from plugin_lists import metrics_page, plugins_page
 from products import product_page
 from python_names import python_page
+from sections import write_sections
 from tables import checks_page, sql_page, tables_page
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +43,10 @@ def build(out: Path) -> int:
         gather(source)
         sphinx = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(HERE), "--jobs", "2"]
         strict = ["--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", f"{folder}/.trees"]
-        return subprocess.call([*sphinx, *strict, folder, str(out)])
+        code = subprocess.call([*sphinx, *strict, folder, str(out)])
+        if not code:
+            write_sections(source / ".trees", out)
+        return code
 
 
 def make_room(out: Path) -> None:
