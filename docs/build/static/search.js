@@ -1,5 +1,4 @@
 // The search of the site, in place of Sphinx's: it finds sections by most of the words, and has excerpts also from the disk.
-/* global SECTIONS, Search, Stemmer, splitQuery, stopwords, _finishSearch */
 (() => {
   const FOLDERS = { tutorials: 2, "how-to": 2, reference: 1, plugins: -1 };
   const PAGES = { CHANGELOG: -3, results: -2, bibliography: -2, CONTRIBUTING: -1 };
