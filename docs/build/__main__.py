@@ -12,9 +12,11 @@ from pathlib import Path
 
 import yaml
 from commands import commands_page
+from demand_files import demand_page
 from plugin_lists import metrics_page, plugins_page
 from products import product_page
 from python_names import python_page
+from sections import write_sections
 from tables import checks_page, sql_page, tables_page
 
 HERE = Path(__file__).resolve().parent
@@ -23,6 +25,7 @@ OF_THE_REPOSITORY = ("CHANGELOG.md", "CONTRIBUTING.md")  # beside docs/, pages o
 GENERATED: dict[str, Callable[[], str]] = {
     "reference/commands.md": commands_page,
     "reference/product-file.md": lambda: product_page(HERE),
+    "reference/demand-file.md": lambda: demand_page(HERE),
     "reference/plugins.md": plugins_page,
     "reference/python.md": python_page,
     "reference/sql.md": lambda: sql_page(HERE),
@@ -40,7 +43,10 @@ def build(out: Path) -> int:
         gather(source)
         sphinx = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(HERE), "--jobs", "2"]
         strict = ["--quiet", "--fail-on-warning", "--keep-going", "--doctree-dir", f"{folder}/.trees"]
-        return subprocess.call([*sphinx, *strict, folder, str(out)])
+        code = subprocess.call([*sphinx, *strict, folder, str(out)])
+        if not code:
+            write_sections(source / ".trees", out)
+        return code
 
 
 def make_room(out: Path) -> None:

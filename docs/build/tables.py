@@ -26,6 +26,7 @@ _EXAMPLE = """SELECT * FROM odanon.matrix('my_areas', 'id', 'geom', '2026-03-02'
 
 SELECT origin_zone, destination_zone, trips FROM published.flows
 WHERE product = 'my-city' AND window_start = '2026-03-02' ORDER BY trips DESC LIMIT 10;"""
+_AUDIT = "`work.audit_log` in PostGIS, for publisher and administrator alone. How to ask it: [who did what](../how-to/who-did-what.md)."
 _MAIN = ("flow", "matrix", "profile", "crosswalk")
 _CHECKS = """After each stage of a day its checks run. One that **blocks** ends the day, and nothing of it is published; one that **warns** is told in the UI, at the end of `odanon run` and to Prometheus.
 Limits are set under `checks` in [the product file](product-file.md). A check of your own: [a check](../plugins/checks.md)."""
@@ -79,6 +80,9 @@ def sql_page(here: Path) -> str:
         table(("function", "what it tells"), [(code(_call(each)), each["comment"]) for each in helpers]),
         "## Views of PostGIS",
         *(f"### published.{name}\n\n{each['comment']}\n\n{_columns(each['columns'])}" for name, each in views.items()),
+        "## The audit log",
+        _AUDIT,
+        _columns(database["audit_log"]),
         "## Views of the embedded store",
         "For `odanon sql` and `odanon.open(...).sql`: the same names and meanings as in PostGIS, without a schema.",
         table(("view", "columns"), _embedded()),

@@ -4,6 +4,7 @@ What the working area holds may be of a later attempt that was refused, so nothi
 """
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,6 +34,7 @@ _INPUT = {
 # Headline figures with a row of their own, or told within one.
 _ROWS = {"coarse_share": "coarse", "suppressed_share": "left out", "gbar": "precision"}
 _WITHIN = {"flows", "trips_published", "persons_min_band"}
+_OF_THE_REPOSITORY = ("Makefile", "pipelines/demo.yaml")  # whoever installed with pip has neither
 
 
 def summary(product: ProductName) -> None:
@@ -168,12 +170,16 @@ def _places(folder: Path | None, command: str) -> Iterator[tuple[str, str]]:
 
 
 def _steps() -> tuple[str, ...]:
+    here = all(Path(name).is_file() for name in _OF_THE_REPOSITORY)
+    home = os.environ.get("DAGSTER_HOME", default_root().absolute() / "dagster")
+    up = "make up" if here else f"DAGSTER_HOME={home} dagster dev -m odanon_assets.definitions"
+    begin = "copy pipelines/demo.yaml" if here else "begin a product file (docs/product-files.md)"
     command = _short(Path(sys.argv[0])) if Path(sys.argv[0]).name == "odanon" else "odanon"
     return (
         "open the report in a browser",
         f'{command} sql "select origin_zone, destination_zone, trips from flows order by trips desc limit 5"',
-        "make up, then look at the Dagster UI",
-        f"copy pipelines/demo.yaml and point it at your own data; {command} plugins shows what it may say",
+        f"{up}, then look at the Dagster UI",
+        f"{begin} and point it at your own data; {command} plugins shows what it may say",
     )
 
 

@@ -1,4 +1,4 @@
-"""Travellers of a month of a product (DEMAND section 5.5), made from what it has published and from the tables that its demand file names.
+"""Travellers of a month of a product (DEMAND, From a release to travellers), made from what it has published and from the tables that its demand file names.
 
     demand/<product>/month=2026-03/    figures.json names the releases behind; work/ what stages hand to each other; then all that
                                        `odanon demand run` writes

@@ -1,4 +1,4 @@
-"""The embedded store: a folder of Parquet and GeoParquet files that DuckDB queries (CONVENTIONS).
+"""The embedded store: a folder of Parquet and GeoParquet files that DuckDB queries.
 
     published/<product>/releases/<release id>/flows.parquet, zones.parquet, weights.parquet, report.html, release.json
     published/<product>/windows/<date>.json      names the release of that window, its status and its history
@@ -262,7 +262,9 @@ class EmbeddedStore:
             if pointer["status"] is not None
         ]
         if not found:
-            raise OdanonError(f"nothing is published under {self.root} yet; start with `odanon run demo`")
+            raise OdanonError(
+                f"nothing is published under {self.root} yet; `odanon run PRODUCT` publishes there, from a file as docs/product-files.md shows"
+            )
         return found
 
     def flow(

@@ -116,7 +116,7 @@ def _command(offer: Offer, behind: Any) -> Any:
 def _main() -> None:
     """Publish where people travel without showing who does.
 
-    With a table start at `odanon anonymize --help`. With traces run `odanon run demo` in the repository, then copy pipelines/demo.yaml.
+    With a table start at `odanon anonymize --help`. With traces run `odanon run demo` in the repository, then copy pipelines/demo.yaml; elsewhere docs/product-files.md has a file to begin with.
     """
 
 

@@ -1,4 +1,4 @@
-"""Finding plugins: every installed distribution may add some through entry points (ARCHITECTURE, Plugins)."""
+"""Finding plugins: every installed distribution may add some through entry points (ARCHITECTURE, Rooms of the library)."""
 
 import difflib
 from collections.abc import Iterable, Iterator

@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from browser import find_browser, probed
+from repository import REPOSITORY
 
 # What newcomers and leaders of teams ask, the words they would type, and the page that answers.
 QUESTIONS = (
@@ -32,18 +34,25 @@ QUESTIONS = (
     ("What happens when a check fails?", "check fails", "reference/checks"),
     ("What parameters has dwell?", "staypoints dwell", "reference/plugins"),
     ("How do I read results in Python?", "odanon.open", "reference/python"),
+    ("How do I run a day again that failed?", "rerun failed day", "operations"),
+    ("How do I limit the memory of a container?", "container memory limit", "deployment"),
+    ("Can I open it in Excel?", "excel", "how-to/export"),
+    ("Who withdrew a day?", "who withdrew", "how-to/who-did-what"),
+    ("Is it the same again with a seed?", "seed reproducible", "demand"),
 )
 ASK = """
-const words = %s, answers = {};
-for (const each of words) {
-  const results = Search._performSearch(...Search._parseQuery(each));
-  answers[each] = results.reverse().map((result) => result[0]);
-}
-const left = document.createElement("pre");
-left.id = "probe";
-left.textContent = JSON.stringify(answers);
-document.body.append(left);
+addEventListener("load", () => {
+  const left = document.createElement("pre");
+  left.id = "probe";
+  left.textContent = JSON.stringify(%s);
+  document.body.append(left);
+});
 """
+SHOWN = """[...document.querySelectorAll("ul.search li")].map((item) => ({
+  page: item.querySelector("a").getAttribute("href"),
+  excerpt: item.querySelector("p").textContent,
+  marked: [...item.querySelectorAll("mark")].map((mark) => mark.textContent.toLowerCase()),
+}))"""
 
 
 class Page:
@@ -90,6 +99,13 @@ def test_every_link_and_anchor_inside_the_site_exists(pages: dict[Path, Page]) -
     assert sum(len(list(page.links())) for page in pages.values()) > 1000
 
 
+def test_every_example_can_be_had_from_a_page(pages: dict[Path, Page]) -> None:
+    """Scripts and notebooks are linked to download."""
+    linked = {file.name for page in pages.values() for file, _ in page.links() if "_downloads" in file.parts}
+    examples = (REPOSITORY / "docs" / "examples").glob("*.*")
+    assert {path.name for path in examples} - {"README.md"} <= linked
+
+
 def test_no_page_asks_another_host(pages: dict[Path, Page], built: Path) -> None:
     fetched = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]+)"')
     assert [found for page in pages.values() for found in fetched.findall(page.text)] == []
@@ -100,14 +116,39 @@ def test_no_page_asks_another_host(pages: dict[Path, Page], built: Path) -> None
     assert not [path for path in built.rglob("*.js") if "MathJax" in path.read_text(encoding="utf-8")]
 
 
-def test_twenty_questions_are_answered_by_searching(built: Path, tmp_path: Path) -> None:
-    """The site's own search, in a browser, from the disk: the page is among the first three."""
-    search = built / "search.html"
-    script = ASK % json.dumps([words for _, words, _ in QUESTIONS])
-    asked = built / "asked.html"
-    asked.write_text(search.read_text().replace("</body>", f"<script>{script}</script></body>"))
-    answers = probed(find_browser(), asked.as_uri(), tmp_path / "profile")
-    asked.unlink()
+def asked(built: Path, folder: Path, script: str, query: str = "") -> Any:
+    """What a script finds on the page of the search, in a browser, from the disk."""
+    page = built / f"{folder.name}.html"
+    page.write_text((built / "search.html").read_text().replace("</body>", f"<script>{ASK % script}</script></body>"))
+    found = probed(find_browser(), f"{page.as_uri()}{query}", folder / "profile")
+    page.unlink()
+    return found
+
+
+def test_the_questions_are_answered_by_searching(built: Path, tmp_path: Path) -> None:
+    """The site's own search: the page is among the first three."""
+    words = json.dumps([words for _, words, _ in QUESTIONS])
+    script = f"Object.fromEntries({words}.map((each) => [each, Search.found(each).map((one) => one.page)]))"
+    answers = asked(built, tmp_path, script)
     missed = {words: answers[words][:5] for _, words, page in QUESTIONS if page not in answers[words][:3]}
     assert missed == {}
-    assert len(QUESTIONS) == 20
+    assert len(QUESTIONS) == 25
+
+
+def test_results_show_the_words_and_lead_to_the_section(built: Path, tmp_path: Path, pages: dict[Path, Page]) -> None:
+    shown = asked(built, tmp_path, SHOWN, "?q=choose+k")
+    assert shown[0]["page"] == "privacy.html#how-to-choose-k"
+    assert "k" in shown[0]["marked"]
+    for result in shown[:10]:
+        file, _, anchor = result["page"].partition("#")
+        assert not anchor or anchor in pages[(built / file).resolve()].anchors
+        assert len(result["excerpt"]) > 20
+
+
+def test_where_no_page_has_all_words_those_with_most_are_found(built: Path, tmp_path: Path) -> None:
+    shown = asked(built, tmp_path, SHOWN, "?q=rerun+failed+day+xylophone")
+    assert shown[0]["page"] == "operations.html#a-bad-day"
+
+
+def test_what_nobody_wrote_is_not_found(built: Path, tmp_path: Path) -> None:
+    assert asked(built, tmp_path, SHOWN, "?q=xylophone") == []

@@ -18,6 +18,7 @@ from odanon_assets.stores.choice import open_store
 from odanon_assets.stores.interface import Act, Store
 
 PANEL = ("Stores", 8)
+_STAY = "rows of its people, with which the auditor compares what may take its place, go when `retention` is over"
 
 
 def purge(
@@ -29,7 +30,7 @@ def purge(
         bool, typer.Option("--expired", help="Windows past publish.retention, data of people past retention.")
     ] = False,
 ) -> None:
-    """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed.
+    """Delete the tables of published windows for good; manifests and audit log stay, the windows stay closed. Rows of people stay until --expired finds them past `retention`.
 
     Months, typical days and exports that were made from them go first, and what killed processes left; trials of the same days go too. With --expired also rows of people and pseudonym keys of days that are older than the product's `retention`.
 
@@ -47,6 +48,8 @@ def purge(
     derived.withdraw_stale(store, product)
     count = sum(derived.purge(store, product, window, act) for window in (*_cut_off(store, product), *windows))
     typer.echo(f"{count} windows purged")
+    if day is not None and store.standings(product).get(windows[0].isoformat()) == "withdrawn":
+        typer.echo(f"{windows[0]} was withdrawn before and had no tables left; {_STAY}")
     lake = Lake(default_root())
     lake.sweep()
     of_windows = (each for window in windows for each in days_of(window, chosen.publish.window))

@@ -1,4 +1,4 @@
-"""Trips of a typical day between a modeller's own zones, from what a product has published of a month (DEMAND section 5).
+"""Trips of a typical day between a modeller's own zones, from what a product has published of a month (DEMAND, From a release to travellers).
 
 Published rows alone come in, so nothing is learnt of anybody that readers of the release do not know. The matrix of every published window is
 spread over the zones by one of its readings, and the mean over days is taken after that: areas that rows are told of change from day to day, so

@@ -1,6 +1,6 @@
 """Points on their way into buckets of people: dealt batch by batch, then collected person by person.
 
-A bucket holds whole people (`person % buckets`), so memory is bounded by a bucket (ARCHITECTURE, Scale), and its
+A bucket holds whole people (`person % buckets`), so memory is bounded by a bucket (docs/spark.md), and its
 file depends neither on the order of reading nor on the engine.
 """
 

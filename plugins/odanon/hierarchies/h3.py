@@ -1,6 +1,6 @@
 """The H3 hierarchy: tiles are H3 cells, their ancestors are the coarser cells (ALGORITHMS, Hierarchies).
 
-With fine steps there are two more levels between a cell and its seven children (ALGORITHMS, Finer hierarchies).
+With fine steps there are two more levels between a cell and its seven children (ALGORITHMS, Hierarchies).
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The quadtree: the square study area cut into four until each square holds one tile (001 section 2).
 
-With fine steps a square is cut into two halves, and each half into two squares (ALGORITHMS, Finer hierarchies).
+With fine steps a square is cut into two halves, and each half into two squares (ALGORITHMS, Hierarchies).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Product files: the YAML contract of one data product (ARCHITECTURE, A product file)."""
+"""Product files: the YAML contract of one data product (docs/product-files.md)."""
 
 from odanon.product.choices import PluginChoice
 from odanon.product.load import claimed_names, load_named, load_product, load_products, product_paths

@@ -69,7 +69,7 @@ def product_paths(folder: str | Path) -> list[Path]:
     paths = [path for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]) if not _is_demand(path)]
     if not paths:
         raise OdanonError(
-            f"{folder}: no product files (*.yaml) here; copy pipelines/demo.yaml to start one, or name their folder in ODANON_PRODUCTS"
+            f"{folder}: no product files (*.yaml) here; docs/product-files.md has one to begin with, or name their folder in ODANON_PRODUCTS"
         )
     return paths
 

@@ -2,7 +2,7 @@
 
 Even spreading ignores what the rest of a release says. Here every part of the map gets a weight for what leaves it and one for what
 enters it; each published number is spread in proportion to both, and the weights are the sums of what was spread, again and again
-(ALGORITHMS, Fitted reconstruction). Nothing but published numbers comes in, so it costs no privacy.
+(ALGORITHMS, Readings). Nothing but published numbers comes in, so it costs no privacy.
 """
 
 import numpy as np

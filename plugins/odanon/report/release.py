@@ -67,7 +67,7 @@ _RISK = "risk_"  # how the figures of the risk report begin
 def render_release(flows: pd.DataFrame, zones: pd.DataFrame, release: Mapping[str, Any]) -> str:
     """A self-contained page for one release, from public tables only; equal inputs give equal text.
 
-    `flows` and `zones` have the columns of the published tables (ARCHITECTURE, Data), `zones` with shapely
+    `flows` and `zones` have the columns of the published tables (docs/operations.md, What is published), `zones` with shapely
     geometry in EPSG:4326; `release` is the public release record.
     """
     facts = plain(release)

@@ -1,4 +1,4 @@
-"""Segments and weights of people (ARCHITECTURE, trips)."""
+"""Segments and weights of people (ALGORITHMS, Segments, weights and the joint release)."""
 
 import numpy as np
 import numpy.typing as npt

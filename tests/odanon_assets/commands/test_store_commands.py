@@ -256,6 +256,16 @@ def test_purge_by_day_and_by_age(town: Store) -> None:
         called("purge", "town", *who)
 
 
+def test_purge_of_a_withdrawn_day_says_what_is_left(town: Store) -> None:
+    who = ("--by", "Ada", "--reason", "asked to")
+    called("withdraw", "town", "--date", "2026-03-02", *who)
+    told = called("purge", "town", "--date", "2026-03-02", *who)
+    assert told.startswith(
+        "0 windows purged\n2026-03-02 was withdrawn before and had no tables left; rows of its people"
+    )
+    assert town.standings("town")["2026-03-02"] == "withdrawn"
+
+
 def test_db_commands(fresh_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OdanonError, match="ODANON_OTHER is not set"):
         called("db", "init", "--url-from", "ODANON_OTHER")

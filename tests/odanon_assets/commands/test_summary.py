@@ -4,8 +4,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bundles import DAY, accept, bundle
 from product_example import small_product
+from repository import REPOSITORY
 from typer.testing import CliRunner, Result
 
 from odanon import cli
@@ -129,3 +131,17 @@ def test_a_release_that_protects_trips_does_not_speak_of_people(workspace: Path)
     shown = summary_of(workspace, metrics={"flows": 3.0}, promise="every flow holds ten", parameters={"unit": "trips"})
     assert "promise    every flow holds ten" in shown
     assert "people" not in shown
+
+
+def test_what_comes_next_can_be_done_where_one_stands(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever installed with pip has neither a Makefile nor the product file of the demo."""
+    monkeypatch.chdir(workspace)
+    shown = summary_of(workspace, metrics={"flows": 3.0})
+    assert "dagster dev -m odanon_assets.definitions" in shown
+    assert "make up" not in shown
+    assert "demo.yaml" not in shown
+    (workspace / "Makefile").write_text("up:\n")
+    (workspace / "pipelines" / "demo.yaml").write_bytes((REPOSITORY / "pipelines" / "demo.yaml").read_bytes())
+    shown = called("summary", "town").output
+    assert "make up, then look at the Dagster UI" in shown
+    assert "copy pipelines/demo.yaml" in shown

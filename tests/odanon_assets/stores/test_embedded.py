@@ -238,7 +238,7 @@ def test_a_release_that_no_pointer_names_does_not_stay(
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(OdanonError, match="odanon run demo"):
+    with pytest.raises(OdanonError, match="odanon run PRODUCT"):
         EmbeddedStore(tmp_path).connect()
 
 

@@ -1,4 +1,4 @@
-"""What each table holds: its columns by name, text or numbers, and the numbers and words that are possible (DEMAND section 1)."""
+"""What each table holds: its columns by name, text or numbers, and the numbers and words that are possible (DEMAND, The tables)."""
 
 from dataclasses import dataclass
 from typing import Literal

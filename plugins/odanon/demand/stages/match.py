@@ -27,7 +27,7 @@ def matched(
     """A donor for every agent (003 section 4.3.6), among respondents whose agenda at least `min_donors` of them have.
 
     An agenda is purposes, modes and steps after the filter. One that few respondents have may be known to be somebody's, and agents who copy it
-    would tell of that person; so it is given to nobody (DEMAND section 5). A day at home is an agenda too.
+    would tell of that person; so it is given to nobody (DEMAND, Privacy and limits). A day at home is an agenda too.
     """
     if min_donors < 1:
         raise OdanonError("min_donors is how many respondents must have an agenda; give 1 or more")
