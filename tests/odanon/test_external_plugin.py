@@ -127,7 +127,7 @@ def test_the_metric_is_a_column_of_a_comparison(house: House, table: list[str]) 
     assert compared["status"].to_dict() == {"one-flow": "done", "uniform": "done"}
     assert compared.loc["one-flow", "lopsided"] == 1 < compared.loc["uniform", "lopsided"]
     report = page(house.root / "compared" / "report.html")
-    assert "<th>Λ</th>" in report
+    assert f">Λ<small>{LABEL}<" in report
     assert f"Λ: {LABEL}, {MEANING}." in report
     assert '<td class="best">1</td>' in report
     assert "lopsided" in said

@@ -16,7 +16,7 @@ _FIGURES = (
     Figure(
         "E",
         "reconstruction loss",
-        "flows spread back over their tiles: 0 is perfect, publishing nothing scores 1, 2 is the worst without noise",
+        "flows spread back over their tiles: 0 is perfect, publishing nothing scores 1",
         public="reconstruction_loss",
         tells_suppressed="yes",
         symbol="E",
