@@ -74,7 +74,7 @@ def text(value: Any) -> str:
 def in_words(value: Any) -> str:
     """A value for people: grouped thousands, no needless digits."""
     value = plain(value)
-    if value is None:
+    if value is None or value == "":
         return "not given"
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -258,6 +258,7 @@ def test_figures_that_nobody_knows_have_no_card(small_release, band: str):
     metrics = {**release["metrics"], "persons_min_band": band}
     page = render_release(flows, zones, {**release, "metrics": metrics, "figures": figures}).partition("<script")[0]
     assert ("people, at the fewest" in page) == bool(band)
+    assert "<td><bdi></bdi></td>" not in page
 
 
 def test_not_a_number_and_dates_become_plain_json(small_release):
