@@ -20,7 +20,16 @@ import pyarrow.parquet as pq
 
 from odanon.reading.child.dialect import UTF8, Dialect, Recoded
 from odanon.reading.child.logformats import gpx, plt
-from odanon.reading.child.unpack import BATCH_ROWS, BLOCK_BYTES, ROW_BYTES, Raw, RefusedError, Unpacked, whole_lines
+from odanon.reading.child.unpack import (
+    BATCH_ROWS,
+    BLOCK_BYTES,
+    ROW_BYTES,
+    Raw,
+    RefusedError,
+    Unpacked,
+    WholeLines,
+    whole_lines,
+)
 from odanon.reading.ids import UnclearIdError, one_type
 
 # What honest files stay far below: a point takes bytes.
@@ -29,6 +38,8 @@ _ROW_GROUP_SHARE = 0.5  # of the memory limit
 _GATHERED_BYTES = 32 << 20  # of short batches that are put together
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 _JSON_KINDS = {"text": pa.string(), "id": pa.string(), "number": pa.float64(), "texts": pa.list_(pa.string())}
+
+_Source = Unpacked | Recoded | WholeLines
 
 
 def raw_batches(
@@ -91,7 +102,9 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
 
     Without looking for values that are broken over several lines, a file is read in two thirds of the time.
     """
-    source = text if dialect.encoding == UTF8 else Recoded(text, dialect.encoding)
+    source: _Source = text if dialect.encoding == UTF8 else Recoded(text, dialect.encoding)
+    if text.packed or source is not text:  # which may break off anywhere
+        source = WholeLines(source)
     first = b""
     while b"\n" not in first and len(first) < ROW_BYTES and (more := source.read(1 << 16)):
         first += more
@@ -130,10 +143,17 @@ def _csv(text: Unpacked, columns: list[dict[str, Any]], dialect: Dialect, *, lin
             yield batch, told - before
         if lost > told:
             yield pa.RecordBatch.from_arrays([pa.nulls(0, pa.binary())] * len(wanted), wanted), lost - told
+        _refuse_broken(source)
     except pa.ArrowInvalid as error:
+        _refuse_broken(source)
         if text.refused:
             raise RefusedError("bomb") from None
         raise RefusedError("long_row" if "straddling" in str(error) else "damaged") from None
+
+
+def _refuse_broken(source: _Source) -> None:
+    if isinstance(source, WholeLines) and source.broken is not None:
+        raise source.broken from None
 
 
 def _gathered(batches: Raw) -> Raw:
@@ -141,7 +161,7 @@ def _gathered(batches: Raw) -> Raw:
 
     What came before a row that cannot be read is given first.
     """
-    held, lost, damage = list[pa.RecordBatch](), 0, None
+    held, lost, damage = list[pa.RecordBatch](), 0, list[Exception]()
     try:
         for batch, more in batches:
             held.append(batch)
@@ -150,18 +170,18 @@ def _gathered(batches: Raw) -> Raw:
             if rows >= BATCH_ROWS or size >= _GATHERED_BYTES:
                 yield pa.concat_batches(held), lost
                 held, lost = [], 0
-    except RefusedError as refused:
-        damage = refused
+    except Exception as error:
+        damage.append(error)
     if held:
         yield pa.concat_batches(held), lost
-    if damage is not None:
-        raise damage
+    if damage:
+        raise damage[0]
 
 
 class _Joined(io.RawIOBase):
     """The bytes already taken from a stream, then the rest of it."""
 
-    def __init__(self, first: bytes, rest: Unpacked | Recoded) -> None:
+    def __init__(self, first: bytes, rest: _Source) -> None:
         super().__init__()
         self._first = io.BytesIO(first)
         self._rest = rest

@@ -48,6 +48,7 @@ class Unpacked(io.RawIOBase):
         super().__init__()
         self._file = pa.CompressedInputStream(pa.PythonFile(file, "r"), codec) if codec else file
         self._left = size * _TEXT_EXPANSION + _FREE_BYTES if codec else size + 1
+        self.packed = codec is not None
         self.refused = False
 
     def readable(self) -> bool:
@@ -59,6 +60,37 @@ class Unpacked(io.RawIOBase):
         if self._left < 0:
             self.refused = True
             raise RefusedError("bomb")
+        return block
+
+
+class WholeLines(io.RawIOBase):
+    """A stream up to its last whole line, if it breaks off; `broken` says why.
+
+    Whoever reads ahead of what it gives, as Arrow does, drops that when an error comes.
+    """
+
+    def __init__(self, text: io.RawIOBase) -> None:
+        super().__init__()
+        self._text, self._tail = text, b""
+        self.broken: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self.broken is not None:
+            return b""
+        if 0 <= size <= len(self._tail):
+            block, self._tail = self._tail[:size], self._tail[size:]
+            return block
+        try:
+            block = self._text.read(size if size < 0 else size - len(self._tail)) or b""
+        except Exception as error:
+            self.broken = error
+            return b""
+        block, self._tail = self._tail + block, b""
+        if block and (cut := block.rfind(b"\n") + 1):
+            block, self._tail = block[:cut], block[cut:]
         return block
 
 
