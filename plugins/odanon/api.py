@@ -148,7 +148,7 @@ def anonymize(
         _need_columns(od, origin, destination, *([weight] if weight is not None else []))
         _ask_for_counts(od, origin, destination, trips, person, weight)
         od = _with_persons(od, person)
-        if isinstance(hierarchy, str):
+        if isinstance(hierarchy, str) or hierarchy.kind == "h3":
             od = with_cells(od, origin, destination)
         tree = over_rows(od, hierarchy, origin, destination) if isinstance(hierarchy, str) else hierarchy
         od = ODMatrix.from_frame(

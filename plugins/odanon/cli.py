@@ -1,5 +1,6 @@
 """The `odanon` command: a group of what installed packages offer, each imported when it is called."""
 
+import errno
 import gc
 import os
 import re
@@ -28,6 +29,7 @@ _PLAINER = {
 }
 _MARKUP: Literal["markdown"] = "markdown"
 _TRACEBACK = "ODANON_TRACEBACK"
+_MAY_END = ("rich.", "typer.", "click.")  # where nobody reads on
 _ALIVE = 50_000  # objects; modules make many that stay, and to look for rubbish among them took a fifth of a start
 
 
@@ -51,7 +53,10 @@ class Commands(TyperGroup):
         try:
             with _one_sentence():
                 return super().invoke(ctx)
-        except SystemExit as exit_:  # none of ours; Typer's own come later
+        except SystemExit as exit_:
+            offer = self.offers.get(ctx.invoked_subcommand)
+            if offer is None or offer.packages != OURS or _module(exit_).startswith(_MAY_END):
+                raise
             raise OdanonError(f"the program was ended{_where(exit_)}; report it to whoever made that") from exit_
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -151,6 +156,8 @@ def _said(error: BaseException) -> str:
         return one_line(str(error))
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; choose a path that you may use"
+    if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:
+        return f"{os.strerror(error.errno).lower()}; nothing more could be written or read"
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; use a smaller table or larger tiles"
     return (
@@ -162,7 +169,10 @@ def _said(error: BaseException) -> str:
 def _where(error: BaseException) -> str:
     """The line of the program that raised an error."""
     lines = list(traceback.walk_tb(error.__traceback__))
-    if not lines:
-        return ""
-    frame, line = lines[-1]
-    return f" in {frame.f_globals.get('__name__', 'a program')}, line {line}"
+    return f" in {_module(error)}, line {lines[-1][1]}" if lines else ""
+
+
+def _module(error: BaseException) -> str:
+    """The module that raised an error."""
+    lines = list(traceback.walk_tb(error.__traceback__))
+    return str(lines[-1][0].f_globals.get("__name__")) if lines else ""

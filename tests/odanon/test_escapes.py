@@ -1,5 +1,7 @@
 """Installed packages that end the program, raise what is no Exception, or are installed by half: everything else works."""
 
+import os
+
 import pytest
 from house import TABLE, House, a_house
 
@@ -89,6 +91,17 @@ def test_a_file_is_still_checked(house: House) -> None:
     done = house.run("odanon", "check", str(path))
     assert done.returncode == 1
     assert "small.yaml: anonymize" in "".join((done.stderr + done.stdout).split("\n"))
+
+
+def test_who_reads_no_further_and_a_full_disk_are_no_faults_of_ours(house: House) -> None:
+    nobody, full = os.pipe(), os.open("/dev/full", os.O_WRONLY)
+    os.close(nobody[0])
+    assert house.run("odanon", "plugins", "metrics", out=nobody[1]).stderr == ""
+    done = house.run("odanon", "plugins", "metrics", out=full)
+    assert done.returncode == 1
+    assert done.stderr == "odanon: no space left on device; nothing more could be written or read\n"
+    os.close(nobody[1])
+    os.close(full)
 
 
 @pytest.mark.parametrize(

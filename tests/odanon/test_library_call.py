@@ -1,6 +1,7 @@
 """`odanon.anonymize` and `odanon.hierarchy` by names, and what they say of wrong types."""
 
 import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,15 @@ def test_cells_are_known_by_their_numbers_and_in_capitals(rows: pd.DataFrame) ->
     for name in (h3.str_to_int, str.upper):
         named = rows.assign(**{side: rows[side].map(name) for side in ("origin", "destination")})
         assert odanon.anonymize(named, "h3", k=5).flows.equals(usual.flows)
+        tree = odanon.hierarchy("h3", pd.concat([named["origin"], named["destination"]]).unique())
+        assert odanon.anonymize(named, tree, k=5).flows.equals(odanon.anonymize(rows, tree, k=5).flows)
 
 
-def test_counts_may_have_room_for_missing_ones(rows: pd.DataFrame) -> None:
+@pytest.mark.parametrize("kind", ["Int64", "object", "category", "decimal"])
+def test_counts_are_numbers_of_any_kind(rows: pd.DataFrame, kind: str) -> None:
     usual = odanon.anonymize(rows.assign(trips=2), "h3", k=5)
-    assert odanon.anonymize(rows.assign(trips=pd.array([2] * len(rows), "Int64")), "h3", k=5).flows.equals(usual.flows)
+    counts = pd.Series([2] * len(rows)).map(Decimal) if kind == "decimal" else pd.Series([2] * len(rows), dtype=kind)
+    assert odanon.anonymize(rows.assign(trips=counts), "h3", k=5).flows.equals(usual.flows)
 
 
 def test_parameters_go_to_the_hierarchy(rows: pd.DataFrame) -> None:

@@ -24,14 +24,15 @@ class House:
     site: Path
     root: Path
 
-    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, program: str, *arguments: str, out: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         folders = {"ODANON_ROOT": "data", "ODANON_PRODUCTS": "pipelines", "DAGSTER_HOME": "dagster"}
         for part in folders.values():
             (self.root / part).mkdir(exist_ok=True)
         places = {name: str(self.root / part) for name, part in folders.items()}
         environment = {**os.environ, **places, "PYTHONPATH": str(self.site), "COLUMNS": "200"}
         command = [Path(sys.executable).with_name(program), *arguments]
-        return subprocess.run(command, env=environment, cwd=self.root, capture_output=True, text=True, check=False)
+        streams = {"stdout": out, "stderr": subprocess.PIPE}
+        return subprocess.run(command, env=environment, cwd=self.root, **streams, text=True, check=False)
 
     def odanon(self, *arguments: str) -> str:
         done = self.run("odanon", *arguments)

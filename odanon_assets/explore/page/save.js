@@ -67,6 +67,7 @@
     // The map as it is, on its ground, with title, legend and source below.
     map: (map, title, source) => {
       const ratio = devicePixelRatio || 1;
+      if (!odanon.published.data()) return;
       const [width, height] = [map.canvas.width, map.canvas.height];
       const items = [...document.querySelectorAll("#map .legend li")];
       const lines = Math.ceil(items.length / 4);

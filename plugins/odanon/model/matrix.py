@@ -1,7 +1,9 @@
 """The matrix that anonymisers take: sparse OD rows of one segment and one time bin, or of a window that is told by times."""
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -203,8 +205,11 @@ class ODMatrix:
 def _counts(column: pd.Series) -> npt.NDArray:
     if missing := int(column.isna().sum()):
         raise OdanonError(f"column {column.name!r} lacks {missing} counts; drop or repair those rows")
-    if not pd.api.types.is_numeric_dtype(column):
-        raise OdanonError(f"column {column.name!r} holds texts; make numbers of them, as with pandas.to_numeric")
+    if not pd.api.types.is_numeric_dtype(column):  # numbers of any kind, as databases give them
+        values = column.astype(object).tolist()
+        if not all(isinstance(value, numbers.Real | Decimal) for value in values):
+            raise OdanonError(f"column {column.name!r} holds texts; make numbers of them, as with pandas.to_numeric")
+        return np.array(values, np.float64)
     return column.to_numpy(column.dtype.type if hasattr(column.dtype, "numpy_dtype") else None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from odanon.errors import OdanonError
-from odanon.geo.h3cells import is_cell
+from odanon.geo.h3cells import cell_names, is_cell
 from odanon.geo.h3shape import outline
 from odanon.geo.h3steps import cells_of
 from odanon.model.geometry import h3_names, members_geometry
@@ -98,9 +98,12 @@ def read_weights(path: Path) -> TileWeights:
     sides = {f"side {number}": name for number, name in enumerate(names)}
     columns = [Column(TILE, TILE, "text"), *(Column(side, name, "number") for side, name in sides.items())]
     table = read_small(str(path), columns).to_pandas()
-    if table[TILE].duplicated().any() or table[TILE].isna().any():
+    tiles = table[TILE].astype("str")
+    if (cells := cell_names(tiles)) is not None:
+        tiles = pd.Series(cells, dtype="str")
+    if tiles.duplicated().any() or tiles.isna().any():
         raise OdanonError(f"{path}: a tile is named twice or not at all; give every tile one row")
-    numbers = [pd.Series(table[side].to_numpy(), table[TILE].astype("str"), name=name) for side, name in sides.items()]
+    numbers = [pd.Series(table[side].to_numpy(), tiles, name=name) for side, name in sides.items()]
     if any(not (np.isfinite(one).all() and (one >= 0).all() and one.sum() > 0) for one in numbers):
         raise OdanonError(f"{path}: weights are numbers from 0 on, not all 0; repair the columns {', '.join(names)}")
     return TileWeights(numbers[0], numbers[-1])

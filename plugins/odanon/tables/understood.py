@@ -2,7 +2,7 @@
 
 import itertools
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,6 +151,8 @@ def proposal(
             f"no column looks like ids of people: name it with --person, or say --unit trips if it is enough that k trips are behind a flow,"
             f" all of which may be one person's; there are {seen.listed}"
         )
+    if unit == "population" and table.weight is None:
+        lacking.append("which column is the weight of a row's person? Name it with --weight")
     if why := not_counts(seen.numbers(count) or ()) if count not in (None, "1") else "":
         lacking.append(f"column {count!r} {why}")
     if count is None and None not in ends.values():
@@ -158,7 +160,7 @@ def proposal(
             str(ends["origin"]), str(ends["destination"]), person, {*ends.values(), *used, person}
         )
         lacking += [question] if question else []
-    maps = _map(table, seen, ends["origin"])
+    maps = _map(table, seen, ends)
     lacking += maps.lacking
     lines = [
         f"{table.path.name}: about {seen.rows:,} rows" + (f"; {', '.join(seen.notes)}" if seen.notes else ""),
@@ -167,7 +169,7 @@ def proposal(
         f"  {'person':12} {person or '?'}" + (f": k counts different {unit}" if unit in _COUNTED and person else ""),
         f"  {'count':12} " + (f"{count}: trips of a row" if count and count != "1" else "every row is one trip"),
         f"  {'time':12} " + _when(table, found),
-        f"it would make flows of at least {k} {unit} with {algorithm}, at most {suppression:.0%} of the trips left out or told coarsely",
+        f"it would make flows of at least {k} {_units(unit)} with {algorithm}, at most {suppression:.0%} of the trips left out or told coarsely",
     ]
     words = ["odanon", "anonymize", str(table.path)]
     words += [word for side, column in ends.items() for word in (f"--{side}", column or "COLUMN")]
@@ -180,6 +182,10 @@ def proposal(
     named = {**ends, "person": person, "count": count, "bin": bins}
     columns: dict[str, Any] = {name: column for name, column in named.items() if column is not None}
     return Proposal(shlex.join(words), columns, tuple(lines), tuple(lacking))
+
+
+def _units(unit: str) -> str:
+    return "persons, and k_population of weight," if unit == "population" else unit
 
 
 def release_folder(table: TableInput) -> Path:
@@ -209,11 +215,12 @@ class _Map:
     lacking: tuple[str, ...] = ()
 
 
-def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
-    """Where the tiles lie, as far as the origins tell."""
+def _map(table: TableInput, seen: Seen, ends: Mapping[str, str | None]) -> _Map:
+    """Where the tiles lie, as far as the columns tell."""
+    origin = ends["origin"]
     if table.zones is not None:
         words = ("--zones", str(table.zones), "--zone-id", table.zone_id, "--hierarchy", table.hierarchy)
-        return _Map(": zones", words, _unknown(table, seen))
+        return _Map(": zones", words, _unknown(table, seen, ends))
     tree = () if table.hierarchy == TableInput.hierarchy else ("--hierarchy", table.hierarchy)
     if origin is None:
         return _Map("", tree)
@@ -227,9 +234,9 @@ def _map(table: TableInput, seen: Seen, origin: str | None) -> _Map:
     return _Map(": names of zones", ("--zones", "FILE", "--zone-id", "COLUMN", "--hierarchy", "ward"), (question,))
 
 
-def _unknown(table: TableInput, seen: Seen) -> tuple[str, ...]:
+def _unknown(table: TableInput, seen: Seen, ends: Mapping[str, str | None]) -> tuple[str, ...]:
     """The question what becomes of zones that the layer does not have, as far as the first rows show some."""
-    samples = [seen.sample.get(getattr(table, side), []) for side in _ENDS]  # coordinates name no zones
+    samples = [seen.sample.get(str(column), []) for column in ends.values()]  # coordinates name no zones
     found = [
         table.map.unknown(whole_labels(pd.Series(texts, dtype=pd.CategoricalDtype()))) for texts in samples if texts
     ]

@@ -308,6 +308,8 @@ def test_what_is_named_for_one_thing_is_not_proposed_for_another(trips: pd.DataF
     )
     assert "--count" not in told
     assert "every row is one trip" in told
+    told = shown("od.csv", "--person", "persons", "--count", "1", "--unit", "population", "--set", "k_population=20")
+    assert "? which column is the weight of a row's person? Name it with --weight" in told
 
 
 def test_counts_that_are_none_are_told(trips: pd.DataFrame, here: Path) -> None:
@@ -326,6 +328,8 @@ def test_zones_are_looked_at_before_anything_is_proposed(here: Path) -> None:
     assert "has no column 'id'" in refusal("od.csv", "--zones", "zones.gpkg")
     zones = ("od.csv", "--zones", "zones.gpkg", "--zone-id", "zone")
     assert "? zones.gpkg has no zones x: add them there, or leave their rows out with --drop-unknown" in shown(*zones)
+    pd.read_csv("od.csv").rename(columns={"origin": "o", "destination": "d"}).to_csv("guessed.csv", index=False)
+    assert "? zones.gpkg has no zones x: add them there" in shown("guessed.csv", *zones[1:])
     told = shown(*zones, "--drop-unknown")
     assert "  ? " not in told
     assert "--hierarchy ward --drop-unknown" in told
@@ -338,6 +342,9 @@ def test_cells_are_known_by_any_of_their_names(trips: pd.DataFrame, here: Path) 
         trips.assign(**{side: trips[side].map(called) for side in ("from", "to")}).to_parquet(f"{name}.parquet")
         words = shlex.split(shown(f"{name}.parquet").strip().splitlines()[-1])
         shown(*words[2:])
+    weights = pd.DataFrame({"tile": [h3.str_to_int(cell) for cell in trips["from"].unique()]}).assign(jobs=1.0)
+    weights.to_parquet("jobs.parquet")
+    shown("number.parquet", "--person", "user_id", "--tile-weights", "jobs.parquet", "--out", "weighted")
     flows = [Path(f"{name}-release/handout/flows.csv").read_bytes() for name in tables]
     assert flows[0] == flows[1] == flows[2]
 
