@@ -57,7 +57,7 @@ lint: $(STAMP) ## Ruff, mypy and import-linter, oxlint and oxfmt for JavaScript;
 	@$(QUIETLY) "mypy: correct the types above." $(BIN)/mypy
 	@$(QUIETLY) "import-linter: docs/architecture.md says who may import whom." $(BIN)/lint-imports
 	@$(QUIETLY) "oxlint: correct the above; '$(BIN)/oxlint --fix plugins odanon_assets' does what it can." $(BIN)/oxlint plugins odanon_assets
-	@$(QUIETLY) "oxfmt: run '$(BIN)/oxfmt \"plugins/**/*.js\" \"odanon_assets/**/*.js\"'." $(BIN)/oxfmt --check 'plugins/**/*.js' 'odanon_assets/**/*.js'
+	@$(QUIETLY) "oxfmt: run '$(BIN)/oxfmt \"{plugins,odanon_assets,docs}/**/*.js\"'." $(BIN)/oxfmt --check '{plugins,odanon_assets,docs}/**/*.js'
 
 bench: $(VENV)/.bench ## Benchmarks, minutes long; ONLY="atg simulate" picks some
 	@$(BIN)/python tests/bench $(ONLY)

@@ -218,9 +218,9 @@ def _ask_for_counts(
         return
     used = {origin, destination, person, weight}
     free = [name for name in od.columns if name not in used]
-    numbers = [name for name in free if _holds_numbers(od[name])]
     pairs = [] if person in od.columns else [*od[[origin, destination]].head(_FIRST).itertuples(index=False, name=None)]
-    if found := may_count(pairs, numbers) or [*filter(None, [called_as_counts(free)])]:
+    called = called_as_counts(free)  # numbers or texts
+    if found := [called] if called else may_count(pairs, [name for name in free if _holds_numbers(od[name])]):
         raise OdanonError(
             f"does column {found[0]!r} say how many trips a row stands for? Write trips={found[0]!r}, or trips=None if every row is one trip"
         )

@@ -69,10 +69,8 @@ class ODMatrix:
         if lacking:
             raise OdanonError(f"{lacking} OD rows have no person id; drop or repair them first")
         counts = np.broadcast_to(np.int64(1), len(rows)) if trips is None else _counts(rows[trips])
-        if not np.issubdtype(counts.dtype, np.integer) and not np.array_equal(counts, np.floor(counts)):
-            raise OdanonError(f"column {trips!r} holds fractions; trips are whole numbers (weights go in weight)")
-        if len(counts) and counts.min() < 0:
-            raise OdanonError(f"column {trips!r} holds negative counts; remove or repair those rows")
+        if why := not_counts(counts):
+            raise OdanonError(f"column {trips!r} {why}")
         if len(counts) and (counts.max() >= MOST_TRIPS or counts.sum(dtype=np.float64) >= _MOST_VOLUME):
             raise OdanonError(
                 f"column {trips!r} holds more than two thousand million trips on a row; repair those rows"
@@ -200,6 +198,15 @@ class ODMatrix:
     def volume(self) -> int:
         """V, all trips of the matrix."""
         return int(self.trips.sum())
+
+
+def not_counts(numbers: npt.NDArray) -> str:
+    """Why numbers cannot say how many trips rows stand for; nothing if they can."""
+    if len(numbers) and numbers.min() < 0:
+        return "holds negative counts; remove or repair those rows"
+    if not np.issubdtype(numbers.dtype, np.integer) and not np.array_equal(numbers, np.floor(numbers)):
+        return "holds fractions and trips are whole numbers; round them, or give weights of people as weights, for unit population"
+    return ""
 
 
 def _counts(column: pd.Series) -> npt.NDArray:

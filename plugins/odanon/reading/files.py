@@ -7,7 +7,7 @@ A path is a file, a folder, a glob or an fsspec URL of one of these. With a date
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -25,6 +25,7 @@ _DATE = re.compile(r"\{date(?::([^{}]+))?\}")
 _FOLDER = re.compile(r"(?:^|/)(?:date|day|dt|ds)=(\d{4}-\d{2}-\d{2})(?=/)")
 _FOLDERS = re.compile(r"(?:^|/)year=(\d{4})/month=(\d{1,2})/day=(\d{1,2})(?=/)")
 _SHOWN = 120
+_LISTED = 25  # names that a sentence lists
 _CHANGED = ("mtime", "LastModified", "last_modified", "updated", "ETag", "etag")  # when a file was written, by store
 
 Margins = tuple[timedelta, timedelta]  # before and after a window
@@ -46,6 +47,11 @@ def shown(path: str) -> str:
     if len(path) > _SHOWN:
         path = f"{path[: _SHOWN // 2]}...{path[-_SHOWN // 2 :]}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in path)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a sentence."""
+    return ", ".join(map(shown, names[:_LISTED])) + (" ..." if len(names) > _LISTED else "")
 
 
 def days_of(start: datetime, end: datetime, zone: str) -> list[date]:

@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 
 from odanon.errors import OdanonError
 from odanon.reading.child.dialect import Dialect, plain_numbers
-from odanon.reading.files import shown
+from odanon.reading.files import listed
 from odanon.tables.dialects import Told, csv_text, told_dialect
 
 PARQUET = (".parquet", ".pq")
 _SAMPLE_ROWS = 1000
 _PART_BYTES = 32 << 20  # the least that is worth a process
-_NAMED = 25  # columns that a sentence lists
 _MISTAKEN = (".xlsx", ".xls", ".ods", ".json", ".geojson", ".gpkg", ".shp", ".zip", ".dbf", ".sav", ".jsonl", ".ndjson")
 _SPANS = {"epoch_s": (6e8, 4.2e9), "epoch_ms": (6e11, 4.2e12), "epoch_us": (6e14, 4.2e15)}  # from 1989 to 2103
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?\s?(Z|[+-]\d\d(:?\d\d)?)?)?")
@@ -78,7 +77,7 @@ class Seen:
     @property
     def listed(self) -> str:
         """The columns for a sentence."""
-        return ", ".join(map(shown, self.names[:_NAMED])) + (" ..." if len(self.names) > _NAMED else "")
+        return listed(self.names)
 
     def numbers(self, name: str) -> list[float] | None:
         """The sample of a column, if all of it are numbers; those that are none, such as NAN, are left out."""

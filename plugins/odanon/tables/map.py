@@ -17,12 +17,11 @@ from odanon.hierarchies.over import tree_over
 from odanon.model.hierarchy import Hierarchy
 from odanon.model.tiles import Tiles, distinct_labels, on_earth, unplaced
 from odanon.protocols import HierarchyBuilder, KnowsEveryTile, Zoning
-from odanon.reading.files import shown
+from odanon.reading.files import listed
 from odanon.tables.columns import called, categories, share_of
 
 _OUTSIDE = "\0outside"  # the label of a place in no zone
 _TABLES = (".csv", ".parquet")
-_NAMED = 25  # zones that a sentence lists
 _log = logging.getLogger("odanon")
 
 
@@ -75,10 +74,9 @@ class TableMap:
         if not lost.any():
             return rows
         names = sorted({str(label) for side, out in outside.items() for label in rows[side][out].unique()} - {_OUTSIDE})
-        listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
         counted = share_of(rows, lost)
         what = (
-            f"{len(names)} zones are not in {self.zones}: {listed}"
+            f"{len(names)} zones are not in {self.zones}: {listed(names)}"
             if names
             else f"{counted} start or end in none of {self.zones}"
         )

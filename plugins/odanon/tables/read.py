@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -16,7 +16,7 @@ import pandas as pd
 from odanon.errors import OdanonError
 from odanon.model.ground import Ground
 from odanon.model.hierarchy import Hierarchy
-from odanon.model.matrix import ODMatrix
+from odanon.model.matrix import ODMatrix, not_counts
 from odanon.model.tiles import Tiles
 from odanon.model.window import Times
 from odanon.reading.batches import Column, stand_ready
@@ -202,8 +202,7 @@ class TableInput:
         return rows
 
     def _check_counts(self, rows: pd.DataFrame) -> None:
-        counts = rows["count"].dropna() if "count" in rows else pd.Series(dtype=np.float64)
-        if why := not_counts(counts):
+        if "count" in rows and (why := not_counts(rows["count"].dropna().to_numpy())):
             raise OdanonError(f"{self.path}: column {self.count!r} {why}")
 
     def _wanted(self) -> list[Column]:
@@ -325,16 +324,6 @@ class TableInput:
         trips, person, weight = (name if name in rows else None for name in ("count", "person", "weight"))
         time = None if times is None else "time"
         return ODMatrix.from_frame(rows, tree, tree, trips=trips, person=person, weight=weight, time=time, times=times)
-
-
-def not_counts(numbers: Sequence[float] | pd.Series) -> str:
-    """Why numbers cannot say how many trips rows stand for; nothing if they can."""
-    found = np.asarray(numbers, np.float64)
-    if (found < 0).any():
-        return "holds negative counts; repair those rows"
-    if (found != np.floor(found)).any():
-        return "holds fractions and trips are whole numbers; round them, or give weights of people with --weight and --unit population"
-    return ""
 
 
 def _left_out(every: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:

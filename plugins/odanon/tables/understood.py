@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 from rich.console import Console
@@ -17,13 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from odanon.errors import OdanonError
 from odanon.geo.h3cells import cell_names
 from odanon.hierarchies.named import USUAL
-from odanon.reading.files import shown
+from odanon.model.matrix import not_counts
+from odanon.reading.files import listed
 from odanon.tables.columns import Progress as RowsRead
 from odanon.tables.columns import whole_labels
 from odanon.tables.coordinates import named_lat_lon, pair_of, whereabouts
 from odanon.tables.guess import Guess, guess, person_column
 from odanon.tables.look import Seen
-from odanon.tables.read import TableInput, not_counts
+from odanon.tables.read import TableInput
 
 _ENDS = ("origin", "destination")
 _COUNTED = ("persons", "vehicles", "population")
@@ -34,7 +36,6 @@ _SAID = (
     "crs",
     "tile_weights",
 )  # options of a table with a value, beside those that are proposed
-_NAMED = 25  # zones that a question lists
 _DEGREES = 360  # the largest longitude that somebody may write
 _SIGNS = {"\t": "tab", True: "yes", False: "no"}  # values of --csv-set as they are written
 
@@ -153,7 +154,7 @@ def proposal(
         )
     if unit == "population" and table.weight is None:
         lacking.append("which column is the weight of a row's person? Name it with --weight")
-    if why := not_counts(seen.numbers(count) or ()) if count not in (None, "1") else "":
+    if why := not_counts(np.array(seen.numbers(count) or (), np.float64)) if count not in (None, "1") else "":
         lacking.append(f"column {count!r} {why}")
     if count is None and None not in ends.values():
         question = table.uncounted(
@@ -243,8 +244,7 @@ def _unknown(table: TableInput, seen: Seen, ends: Mapping[str, str | None]) -> t
     names = sorted({name for unknown in found for name in unknown})
     if not names or table.drop_unknown:
         return ()
-    listed = ", ".join(map(shown, names[:_NAMED])) + (" ..." if len(names) > _NAMED else "")
-    return (f"{table.zones} has no zones {listed}: add them there, or leave their rows out with --drop-unknown",)
+    return (f"{table.zones} has no zones {listed(names)}: add them there, or leave their rows out with --drop-unknown",)
 
 
 def _coordinates(table: TableInput, seen: Seen, origin: str, tree: tuple[str, ...]) -> _Map:

@@ -161,7 +161,8 @@ def _gathered(batches: Raw) -> Raw:
 
     What came before a row that cannot be read is given first.
     """
-    held, lost, damage = list[pa.RecordBatch](), 0, list[Exception]()
+    held, lost = list[pa.RecordBatch](), 0
+    damage: Exception | None = None
     try:
         for batch, more in batches:
             held.append(batch)
@@ -171,11 +172,11 @@ def _gathered(batches: Raw) -> Raw:
                 yield pa.concat_batches(held), lost
                 held, lost = [], 0
     except Exception as error:
-        damage.append(error)
+        damage = error
     if held:
         yield pa.concat_batches(held), lost
-    if damage:
-        raise damage[0]
+    if damage is not None:
+        raise damage
 
 
 class _Joined(io.RawIOBase):
